@@ -60,7 +60,7 @@ func (g *guard) hiddenNow(ctx context.Context, gr *folder, rules ...hidden.Patte
 	if err != nil {
 		return nil, err
 	}
-	g.app.learned.from(found)
+	g.app.learned.from(gr.hidden.Project(), found)
 	return append(out, found...), nil
 }
 

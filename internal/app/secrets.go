@@ -81,7 +81,7 @@ func isSecretName(name string) bool {
 // worthMasking keeps ordinary words from being masked wherever they stand: a password of
 // "postgres" is no secret, and hiding the word would hide half of a project.
 func worthMasking(value string) bool {
-	if len(value) < 8 {
+	if len(value) < leastSecret {
 		return false
 	}
 	var letter, digit, other bool

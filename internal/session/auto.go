@@ -37,6 +37,8 @@ type AutoAsking struct {
 	Task    string   // what it was given to do, if another agent did that
 	Person  string   // the person's last words, as they were typed
 	Given   string   // what the session was told with them, if others' words are in it
+	// Masked: a part of the call is taken for a secret. Whoever does not see it cannot judge it.
+	Masked bool
 }
 
 // autoQuestion is a call about which the model of mode auto is asked, and what a person would be asked else.
@@ -150,7 +152,10 @@ func (cs *calls) askAuto(ctx context.Context) error {
 		cs.startJob(ctx, q.call, func(ctx context.Context, job *job) {
 			said := troupe.Verdict{Model: name, Effect: troupe.Ask, Failed: true,
 				Why: "the limits of this tree leave no room to ask it"}
-			if room {
+			switch {
+			case asks.Masked:
+				said.Why = "a part of the call is taken for a secret and not shown to it"
+			case room:
 				said = cs.a.h.judgeAuto(ctx, asks)
 			}
 			cs.a.post(inAutoJudged{q, job, said})
@@ -186,6 +191,7 @@ func asking(a *actor, q autoQuestion, name string) AutoAsking {
 		Tool:  c.Name,
 		Input: a.h.d.Mask(t.Advertised(c.Input)), Action: b.Action, Why: b.Decision.Why,
 		Said: a.h.d.Mask(turn.LastWords(&a.st))}
+	out.Masked = out.Action != q.body.Action || out.Input != t.Advertised(c.Input)
 	for _, w := range b.Wants {
 		out.Wants = append(out.Wants, w.String())
 	}

@@ -251,8 +251,12 @@ func (h *Hub) maskOutput(out tool.Output) tool.Output {
 
 // maskRequest takes them out of a question. A rule that held one would not be the rule that it shows.
 func (h *Hub) maskRequest(b troupe.RequestBody) troupe.RequestBody {
-	b.Action, b.Output = h.d.Mask(b.Action), h.d.Mask(b.Output)
-	b.Decision = h.maskDecision(b.Decision)
+	action := h.d.Mask(b.Action)
+	if b.Decision = h.maskDecision(b.Decision); action != b.Action {
+		b.Decision.Why += "; a part of it is taken for a secret and not shown (‹masked …›), so allow it only if you " +
+			"know what stands there"
+	}
+	b.Action, b.Output = action, h.d.Mask(b.Output)
 	b.Questions = h.maskQuestions(b.Questions)
 	return b
 }
