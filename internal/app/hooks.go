@@ -121,11 +121,11 @@ func (p *policy) hookFiles(a *App, folder string) ([]string, error) {
 	types, _ := profile.Load(profile.Sources{Folders: p.agentFolders(a.dirs, folder), Tools: tools.Callable(),
 		Skip: p.untrustedAgents(), Mask: a.masker()})
 	set, _ := p.hooksIn(folder, types, p.hookedSkills(a.dirs, folder))
-	return p.filesOf(folder, set, types), nil
+	return p.filesOf(a, folder, set, types), nil
 }
 
 // filesOf are hookFiles of hooks and definitions that were read.
-func (p *policy) filesOf(folder string, set []setHook, types profile.Set) (out []string) {
+func (p *policy) filesOf(a *App, folder string, set []setHook, types profile.Set) (out []string) {
 	for _, d := range types.Hooked() { // also those that do not count
 		more, _ := readHooks(d.Hooks, originOf(d), folder, "")
 		set = append(slices.Clip(set), more...)
@@ -133,7 +133,7 @@ func (p *policy) filesOf(folder string, set []setHook, types profile.Set) (out [
 	for i := range set {
 		out = append(out, slices.Collect(maps.Keys(set[i].Files))...)
 	}
-	out = append(out, p.pluginFolders()...)
+	out = append(append(out, p.pluginFolders()...), p.serverFiles(a, folder, types)...)
 	slices.Sort(out)
 	return slices.Compact(out)
 }

@@ -115,9 +115,19 @@ func serverPlaces(a *App, p *policy, cwd string) servers.Places {
 	}
 }
 
+// serverFiles are what in a folder its MCP servers run, whether or not they count yet: what an agent wrote there would
+// run with the keys of their entries, and with less of a sandbox than its commands.
+func (p *policy) serverFiles(a *App, cwd string, types profile.Set) []string {
+	places := serverPlaces(a, p, cwd)
+	places.Settings, places.Counts = p.all.Servers(true), func(string, []byte) bool { return true }
+	return servers.Scripts(places, inlineOf(types))
+}
+
 // inline are the servers that definitions of agents bring.
-func (p *profiles) inline() (out []servers.Server) {
-	for _, d := range append(p.Types.List(), p.Types.Main()) {
+func (p *profiles) inline() []servers.Server { return inlineOf(p.Types) }
+
+func inlineOf(types profile.Set) (out []servers.Server) {
+	for _, d := range append(types.List(), types.Main()) {
 		for _, r := range d.Servers.Named() {
 			if r.Inline != nil && r.Bad == "" {
 				out = append(out, servers.Server{Entry: *r.Inline, Scope: servers.ScopeAgent, Source: d.Source})

@@ -231,7 +231,7 @@ func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []
 	}
 	return &profiles{
 		roles: roles{tools: tools, models: a.models, dirs: a.dirs}, style: style,
-		runs: p.filesOf(b.Cwd, hooks, set), renewals: renewals{seen: read.signature},
+		runs: p.filesOf(a, b.Cwd, hooks, set), renewals: renewals{seen: read.signature},
 		effort: p.settings.Effort,
 		definitions: definitions{Types: set, Depth: p.settings.Agents.MaxDepth, Limits: limits,
 			Most: p.settings.Agents.EachTurns, Hooks: thatCount(hooks), Cwd: b.Cwd},

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,7 +52,27 @@ func (h *Hook) Names(folder string) []string {
 	for _, w := range quotedWords(h.Run) { // names with blanks in them
 		r.name(replace(w), useNamed)
 	}
-	var out []string
+	return r.found()
+}
+
+// Scripts lists what below a folder a program that is started with these words runs, as Names does. The program is
+// started in dir, below the folder if it is not absolute.
+func Scripts(folder, dir string, argv []string) []string {
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(folder, dir)
+	}
+	r := reading{folder: folder, bases: []string{dir}, names: map[string]use{}}
+	here := strings.NewReplacer("${CLAUDE_PROJECT_DIR}", folder, "${workspaceFolder}", folder,
+		"${workspaceRoot}", folder, "${PWD}", folder, "${cwd}", folder)
+	var words []string
+	for _, w := range argv {
+		words = append(words, split(here.Replace(w))...)
+	}
+	r.read(words)
+	return r.found()
+}
+
+func (r *reading) found() (out []string) {
 	for name, u := range r.names {
 		if u&useRun != 0 || u == useNamed {
 			out = append(out, name)
@@ -147,8 +168,12 @@ func (r *reading) read(words []string) {
 				r.name(file, useRun)
 			}
 			script = true
-		case interprets(program) && !script:
+		case program == "go" && w == "run":
+			script = true
+		case program == "go" && script && strings.Contains(w, "/"):
 			r.name(w, useRun)
+		case interprets(program) && !script:
+			r.module(program, w)
 			script = strings.ContainsAny(w, "/.")
 		case interprets(program): // what a script is given is its own matter
 			if scriptLike(w) {
@@ -157,6 +182,35 @@ func (r *reading) read(words []string) {
 		case r.looks(program):
 		default:
 			r.name(w, useNamed)
+		}
+	}
+}
+
+// module notes what an interpreter may take a word for: a file, one without its ending, or a folder.
+func (r *reading) module(program, word string) {
+	r.name(word, useRun)
+	if strings.ContainsAny(word, "*?[{") {
+		return
+	}
+	switch {
+	case strings.HasPrefix(program, "python"):
+		r.name(word+"/__main__.py", useRun)
+	case slices.Contains(strings.Fields("node deno bun tsx ts-node"), program):
+		for _, ending := range strings.Fields(".js .mjs .cjs .json .node .ts .mts .cts .tsx .jsx") {
+			if filepath.Ext(word) == "" {
+				r.name(word+ending, useRun)
+			}
+			r.name(word+"/index"+ending, useRun)
+		}
+		r.name(word+"/package.json", useRun)
+		for _, path := range r.paths(word + "/package.json") {
+			var p struct {
+				Main string `json:"main"`
+			}
+			if data, err := os.ReadFile(path); err == nil && json.Unmarshal(data, &p) == nil && p.Main != "" {
+				r.module("", filepath.Join(filepath.Dir(path), p.Main))
+				r.module("", filepath.Join(filepath.Dir(path), p.Main)+".js")
+			}
 		}
 	}
 }
@@ -186,6 +240,8 @@ func (r *reading) name(word string, u use) {
 	for _, path := range r.paths(word) {
 		info, err := os.Stat(path)
 		switch {
+		case err == nil && info.IsDir() && u == useRun:
+			r.names[path] |= u
 		case err == nil && !info.Mode().IsRegular():
 		case err == nil && u != useRun && info.Mode()&0o111 != 0:
 			r.names[path] |= u | useNamed

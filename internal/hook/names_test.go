@@ -3,6 +3,7 @@ package hook
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,13 +14,30 @@ import (
 func TestNames(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for _, name := range []string{"scripts/a.sh", "my scripts/a.sh", "notes.md", "count", "conf.json"} {
+	for _, name := range []string{"scripts/a.sh", "my scripts/a.sh", "notes.md", "count", "conf.json", "gl/main.go",
+		"pl/__main__.py", "check.js", "lint/package.json", "src/a.go"} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(`{"main": "../odd"}`), 0o600); err != nil {
 			t.Fatal(err)
+		}
+	}
+	// A folder, and a module without its ending, with what else they might be.
+	for run, wants := range map[string]string{"go run ./gl": "gl", "go run -tags x ./gl -v": "gl", "python3 pl": "pl",
+		"node check": "check check.js check.mjs", "node lint": "lint odd odd.js", "cd gl && node x": "gl/x.js",
+		"bun run lint": "lint"} {
+		h := command(run)
+		for _, want := range strings.Fields(wants) {
+			if got := h.Names(dir); !slices.Contains(got, filepath.Join(dir, want)) {
+				t.Errorf("%s: no %s in %q", run, want, got)
+			}
+		}
+	}
+	for _, run := range []string{"eslint src", "gofmt -l src", "go test ./src", "go vet ./src", "ls src"} {
+		if h := command(run); len(h.Names(dir)) > 0 {
+			t.Errorf("%s: %q, which is only looked at", run, h.Names(dir))
 		}
 	}
 	for run, want := range map[string]string{
@@ -68,6 +86,39 @@ func TestPinnedMissing(t *testing.T) {
 	said := runner(t).Run(t.Context(), []Hook{h}, call(dir))
 	if _, err := os.Stat(filepath.Join(dir, "pwned")); err == nil || said.Effect != troupe.Deny {
 		t.Errorf("written since, it says %+v, %v", said, err)
+	}
+}
+
+// TestPinnedFolder: what an agent adds to a folder that a hook runs, or writes where a module would be found, is not
+// run, and what an interpreter keeps there for itself is no change.
+func TestPinnedFolder(t *testing.T) {
+	t.Parallel()
+	for run, late := range map[string]string{"go run ./tools/gl || true": "tools/gl/zz.go",
+		"python3 tools/pl || true": "tools/pl/__main__.py", "node tools/check || true": "tools/check.js",
+		"node tools/pl || true": "tools/pl/index.js"} {
+		dir := t.TempDir()
+		for _, name := range []string{"tools/gl/main.go", "tools/pl/x.py"} {
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h := command(run)
+		h.Pin(dir)
+		if err := os.MkdirAll(filepath.Join(dir, "tools/pl/__pycache__/x"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.unchanged(); err != nil {
+			t.Errorf("%s: %v", run, err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, late), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.unchanged(); err == nil {
+			t.Errorf("%s is run with %s of later", run, late)
+		}
 	}
 }
 

@@ -286,8 +286,8 @@ func TestAutoIsToldNoSecret(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		why := troupe.Verdict{Effect: troupe.Ask, Why: "it sends hunter2"}
-		h, m := newHome(t), &autoModel{says: map[string]troupe.Verdict{"***": why}}
-		first := call("Edit:hunter2")
+		h, m := newHome(t), &autoModel{says: map[string]troupe.Verdict{"a": why}}
+		first := call("Edit:a")
 		first.Blocks = append([]troupe.Block{troupe.Text("I write hunter2")}, first.Blocks...)
 		typed := "the key is hunter2"
 		by := autoBy(m, 0)
@@ -309,7 +309,7 @@ func TestAutoIsToldNoSecret(t *testing.T) {
 		}
 		q := m.all()[0]
 		for what, text := range map[string]string{"person": q.Person, "given": q.Given, "task": q.Task, "agent": q.Said,
-			"input": q.Input, "action": q.Action, "why": q.Why, "rules": strings.Join(q.Rules, "|")} {
+			"why": q.Why, "rules": strings.Join(q.Rules, "|")} {
 			if strings.Contains(text, "hunter2") || text == "help" || what != "why" && !strings.Contains(text, "***") {
 				t.Errorf("%s: it is told %q", what, text)
 			}

@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/hook"
 )
 
 // Kind is what something in a folder would do.
@@ -322,6 +323,17 @@ func (l *look) scripts() {
 			if _, known := l.fp.Files[name]; !ok || known || seen == maxFiles {
 				continue
 			}
+			// A folder counts only where it is known to be run: what is looked through is no script.
+			if at := filepath.Join(l.fp.Folder, name); slices.Contains(c.names, at) && l.isFolder(name) {
+				seen++
+				sum, err := hook.Digest(at)
+				if err != nil {
+					l.problem(name, err)
+				}
+				l.fp.Files[name] = sum
+				l.add(KindScript, name, "a folder that is run by a "+string(c.Kind)+" in "+c.File)
+				continue
+			}
 			data, err := l.read(name, maxScript)
 			switch {
 			case errors.Is(err, errTooLarge):
@@ -333,6 +345,12 @@ func (l *look) scripts() {
 			}
 		}
 	}
+}
+
+// isFolder: it lies in the folder itself, wherever links lead.
+func (l *look) isFolder(name string) bool {
+	info, err := l.root.Stat(filepath.Join(l.below, filepath.FromSlash(name)))
+	return err == nil && info.IsDir()
 }
 
 // words takes a command apart far enough to find names of files in it: with its quotes as if they

@@ -169,6 +169,7 @@ func (l *look) entries(name string, found []entry.Entry, inline bool) {
 			for _, word := range words(c.Text) {
 				c.names = append(c.names, path.Join(e.Cwd, word))
 			}
+			c.names = append(c.names, hook.Scripts(l.fp.Folder, e.Cwd, append([]string{e.Command}, e.Args...))...)
 			l.commands = append(l.commands, c)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/hook"
 	"github.com/troupe-dev/troupe/internal/mcp/entry"
 )
 
@@ -92,6 +93,17 @@ func Own(p Places) func(name string) (own string, stays bool) {
 		}
 		return "", false
 	}
+}
+
+// Scripts are the files and folders below a place that its servers run, and more, of agents.
+func Scripts(p Places, more []Server) (out []string) {
+	list, _ := read(p)
+	for _, s := range append(list, more...) {
+		if s.Type == entry.Stdio && !s.Off {
+			out = append(out, hook.Scripts(p.Cwd, s.Cwd, append([]string{s.Command}, s.Args...))...)
+		}
+	}
+	return out
 }
 
 // strange: whoever wrote it may be anybody. It does not count before it is trusted.
