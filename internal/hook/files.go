@@ -16,7 +16,8 @@ import (
 // maxRead is what is read of a pipe or a device, which has no end of its own. Of a file all is.
 const maxRead = 16 << 20
 
-// Pin notes the files and folders of a project that a command runs, with what is in them: hooks run outside of the sandbox, so
+// Pin notes the files and folders of a project that a command runs, with what is in them: hooks run outside of the
+// sandbox, so
 // what an agent has written there must not become one. A file that is not there is noted as such.
 func (h *Hook) Pin(folder string) {
 	for _, name := range h.Names(folder) {
