@@ -50,15 +50,15 @@ func writeCost(c *console.Console, bill wire.Cost) error {
 	cols := []col{{Title: "AGENT"}, {Title: "MODEL", Spare: 7}, {Title: "TURNS", Spare: 2}, {Title: "INPUT", Spare: 4},
 		{Title: "CACHED", Spare: 3}, {Title: "WRITTEN", Spare: 5}, {Title: "OUTPUT", Spare: 4}, {Title: "COST"},
 		{Title: "TIME"}}
-	if saved(bill.Shared) != "" {
+	if console.Saved(bill.Shared) != "" {
 		cols = append(cols, col{Title: "SAVED", Spare: 6})
 	}
 	t := c.Table(cols...)
 	row := func(who, model string, turns int, u troupe.Usage, cost float64, time string, s *wire.Shared) {
 		cells := []any{who, model, turns, troupe.FormatTokens(u.Input), troupe.FormatTokens(u.CacheRead),
 			troupe.FormatTokens(u.CacheWrite), troupe.FormatTokens(u.Output), troupe.Dollars(cost), time}
-		if saved(bill.Shared) != "" {
-			cells = append(cells, saved(s))
+		if console.Saved(bill.Shared) != "" {
+			cells = append(cells, console.Saved(s))
 		}
 		t.Row(cells...)
 	}
@@ -80,13 +80,8 @@ func writeCost(c *console.Console, bill wire.Cost) error {
 	if cut := console.Cut(bill.Sessions()); cut != "" {
 		fmt.Fprintln(c.Out, cut)
 	}
-	if s := bill.Shared; s != nil {
-		money := saved(s)
-		if money != "" {
-			money = ", which saved " + money
-		}
-		fmt.Fprintf(c.Out, "%s tokens of first calls were read from the cache, where other agents had written them%s\n",
-			troupe.FormatTokens(s.Tokens), money)
+	if text := console.Shared(bill.Shared); text != "" {
+		fmt.Fprintln(c.Out, text)
 	}
 	if s := bill.Spared; s != nil {
 		fmt.Fprintf(c.Out, "about %s tokens of instructions were not sent in %s of %s that need none\n",
@@ -102,12 +97,4 @@ func writeCost(c *console.Console, bill wire.Cost) error {
 		fmt.Fprintf(w, "limit of %s\t%s\t%s\n", name, used, share)
 	}
 	return w.Flush()
-}
-
-// saved is what sharing has saved; "" if that is nothing, or not known.
-func saved(s *wire.Shared) string {
-	if s == nil || s.SavedUSD <= 0 {
-		return ""
-	}
-	return troupe.Dollars(s.SavedUSD).String()
 }

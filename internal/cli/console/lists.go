@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -244,4 +245,25 @@ func (c *Console) Plans(list []wire.Plan) error {
 func (c *Console) Plan(p wire.Plan) error {
 	_, err := fmt.Fprintln(c.Out, Visible(strings.TrimRight(p.Text, "\n")))
 	return err
+}
+
+// Saved is what sharing has saved; "" if that is nothing, or not known.
+func Saved(s *wire.Shared) string {
+	if s == nil || s.SavedUSD <= 0 {
+		return ""
+	}
+	return troupe.Dollars(s.SavedUSD).String()
+}
+
+// Shared says what first calls have found in the provider's cache; "" if that is nothing.
+func Shared(s *wire.Shared) string {
+	if s == nil {
+		return ""
+	}
+	text := troupe.FormatTokens(s.Tokens) + " tokens of first calls were read from the cache, where other agents had " +
+		"written them"
+	if money := Saved(s); money != "" {
+		text += ", which saved " + money
+	}
+	return text
 }

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -26,25 +28,30 @@ import (
 func New(c *console.Console) *cobra.Command {
 	var keep bool
 	cmd := &cobra.Command{
-		Use: "demo [plan]", Short: "Watch a whole run, offline and without a key",
+		Use: "demo [plan|fork]", Short: "Watch a whole run, offline and without a key",
 		Long: `Copies a small Go project with a login bug into a temporary folder and has a team of agents
 find it, fix it and check the fix. The agents' words come from a file; every tool call is
 real, and so is what is measured: the diff, the tests, the durations.
 
 With the word plan an agent looks first, asks a question, and writes a plan. Only when that
-is approved does it change anything. The demo answers in your place, and says what.`,
-		Example: "troupe demo\ntroupe demo plan\ntroupe demo plan --keep",
+is approved does it change anything. The demo answers in your place, and says what.
+
+With the word fork an agent finds out what is wrong, and two copies of it take care of what is
+left at once: they know what it knows, at about a tenth of what telling them would cost.`,
+		Example: "troupe demo\ntroupe demo plan\ntroupe demo fork --keep",
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 && args[0] != "plan" {
-				return console.Usage("there is no demo %q; there are `troupe demo` and `troupe demo plan`", args[0])
+			if len(args) > 0 && scenes()[args[0]] == nil {
+				return console.Usage("there is no demo %q; there are `troupe demo`, `troupe demo plan` and `troupe "+
+					"demo fork`",
+					args[0])
 			}
 			return console.Args(0, 1)(cmd, args)
 		},
-		ValidArgs: []string{"plan"},
+		ValidArgs: slices.Sorted(maps.Keys(scenes())),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := fixing()
 			if len(args) > 0 {
-				s = planning()
+				s = scenes()[args[0]]()
 			}
 			return execute(cmd.Context(), c, s, keep)
 		},
@@ -153,6 +160,13 @@ func (d demo) conclude(ctx context.Context, a api.API, report wire.Report) error
 	}
 	d.head("What it took")
 	run.Table(out, report)
+	bill, err := a.Cost(ctx, report.SessionID)
+	if err != nil {
+		return err
+	}
+	if text := console.Shared(bill.Shared); text != "" {
+		fmt.Fprintln(out, text)
+	}
 	fmt.Fprintln(out, "\nThe model was scripted: tokens and prices are the script's figures; no money was spent.")
 	return nil
 }

@@ -21,6 +21,14 @@ var loginScript []byte
 //go:embed plan.yaml
 var planScript []byte
 
+//go:embed fork.yaml
+var forkScript []byte
+
+// scenes are the runs that can be asked for by name.
+func scenes() map[string]func() scene {
+	return map[string]func() scene{"plan": planning, "fork": forking}
+}
+
 // scene is a run that the demo shows.
 type scene struct {
 	begin  wire.Begin
@@ -48,6 +56,14 @@ func planning() scene {
 		Prompt: "People say they are signed out as soon as they sign in. Plan how to fix it.",
 		Name:   planned, AskMS: (10 * time.Minute).Milliseconds(), Permissions: wire.Permissions{
 			Mode: troupe.ModePlan, Allow: []string{"Bash(go test ./...)"}},
+	}}
+}
+
+// forking is an agent that goes two ways at once from what it has found out.
+func forking() scene {
+	return scene{script: forkScript, flags: "--permission-mode acceptEdits ", begin: wire.Begin{
+		Prompt:      "People say they are signed out as soon as they sign in. Fix it, and take care of what is left.",
+		Permissions: wire.Permissions{Mode: troupe.ModeAcceptEdits, Allow: []string{"Bash(go test ./...)"}},
 	}}
 }
 
