@@ -99,7 +99,7 @@ func (a machine) checkFolder(ctx context.Context, c *wire.Diagnosis, cwd string)
 	for _, p := range problems {
 		c.Problems = append(c.Problems, p.String())
 	}
-	_, odd := p.hooksIn(cwd, set, p.hookedSkills(a.app.dirs, cwd))
+	_, odd := p.hooksIn(cwd, set, p.hookedSkills(p.skillFiles(a.app.dirs, cwd)))
 	for _, o := range odd {
 		c.Problems = append(c.Problems, o.Text)
 	}

@@ -32,7 +32,7 @@ func (a setup) Hooks(ctx context.Context, q wire.HookQuery) (out wire.HookList, 
 	}
 	types, _ := profile.Load(profile.Sources{Folders: p.agentFolders(a.app.dirs, q.Cwd), Flag: q.Agents,
 		Tools: tools.Callable(), Skip: p.untrustedAgents(), Mask: a.app.masker()})
-	set, problems := p.hooksIn(q.Cwd, types, p.hookedSkills(a.app.dirs, q.Cwd))
+	set, problems := p.hooksIn(q.Cwd, types, p.hookedSkills(p.skillFiles(a.app.dirs, q.Cwd)))
 	for _, p := range problems {
 		out.Problems = append(out.Problems, p.Text)
 	}

@@ -103,12 +103,15 @@ func pin(hooks []hook.Hook, folder, off string) (out []setHook) {
 	return out
 }
 
-// hookedSkills are the skills of a folder that have hooks.
-func (p *policy) hookedSkills(dirs config.Dirs, folder string) []skill.Skill {
-	src := skill.Sources{Folders: append(p.pluginSkills(), skillFolders(dirs, folder)...), Index: dirs.Definitions()}
+// skillFiles reads the skills and commands that hold in a folder.
+func (p *policy) skillFiles(dirs config.Dirs, folder string) *skill.Files {
+	return skill.Read(append(p.pluginSkills(), skillFolders(dirs, folder)...), dirs.Definitions())
+}
+
+// hookedSkills are those skills that have hooks.
+func (p *policy) hookedSkills(files *skill.Files) []skill.Skill {
 	untrusted := p.untrusted(trust.KindSkill)
-	src.Trusted = func(file string, data []byte) bool { return !untrusted(file, data) }
-	return skill.Hooked(src)
+	return files.Hooked(func(file string, data []byte) bool { return !untrusted(file, data) })
 }
 
 // hookFiles are the files of a folder that its hooks name, whether or not they count yet: what an agent writes there
@@ -120,7 +123,7 @@ func (p *policy) hookFiles(a *App, folder string) ([]string, error) {
 	}
 	types, _ := profile.Load(profile.Sources{Folders: p.agentFolders(a.dirs, folder), Tools: tools.Callable(),
 		Skip: p.untrustedAgents(), Mask: a.masker()})
-	set, _ := p.hooksIn(folder, types, p.hookedSkills(a.dirs, folder))
+	set, _ := p.hooksIn(folder, types, p.hookedSkills(p.skillFiles(a.dirs, folder)))
 	return p.filesOf(a, folder, set, types), nil
 }
 

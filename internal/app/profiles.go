@@ -21,6 +21,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/hook"
 	"github.com/troupe-dev/troupe/internal/profile"
 	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/skill"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -93,9 +94,11 @@ func (m *madeDefinitions) take(document []byte) (d definitions, seen string, ok 
 type profiles struct {
 	roles
 	definitions
-	set  *hook.Set        // nil: there are no hooks
-	runs []string         // files that hooks name, where they were read from files
-	tree troupe.SessionID // that is about to be born; "" if none is
+	set  *hook.Set // nil: there are no hooks
+	runs []string  // files that hooks name, where they were read from files
+	// skills are the files of those that hold where its run begins.
+	skills *skill.Files
+	tree   troupe.SessionID // that is about to be born; "" if none is
 	// style is the output style that was chosen for the main agent.
 	style styleText
 	// effort is what settings choose for a main agent whose definition says nothing of it.
@@ -209,7 +212,8 @@ func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []
 	if err != nil {
 		return nil, nil, err
 	}
-	hooks, odd := p.hooksIn(b.Cwd, set, p.hookedSkills(a.dirs, b.Cwd))
+	skills := p.skillFiles(a.dirs, b.Cwd)
+	hooks, odd := p.hooksIn(b.Cwd, set, p.hookedSkills(skills))
 	for _, o := range odd {
 		if o.Note {
 			a.env.Log.Info("hook", "note", o.Text)
@@ -231,7 +235,7 @@ func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []
 	}
 	return &profiles{
 		roles: roles{tools: tools, models: a.models, dirs: a.dirs}, style: style,
-		runs: p.filesOf(a, b.Cwd, hooks, set), renewals: renewals{seen: read.signature},
+		runs: p.filesOf(a, b.Cwd, hooks, set), skills: skills, renewals: renewals{seen: read.signature},
 		effort: p.settings.Effort,
 		definitions: definitions{Types: set, Depth: p.settings.Agents.MaxDepth, Limits: limits,
 			Most: p.settings.Agents.EachTurns, Hooks: thatCount(hooks), Cwd: b.Cwd},

@@ -107,9 +107,10 @@ func (l *Look) wait() string {
 
 // surroundings are what a session is told of the folder it begins in.
 // Problems are for people: what of the instructions is left out.
-func (e *engine) surroundings(a *App, cwd string, p *policy, look *Look) (s session.Surroundings, problems []string) {
+func (e *engine) surroundings(a *App, cwd string, p *policy, files *skill.Files, look *Look) (s session.Surroundings,
+	problems []string) {
 	found := e.instructions.load(a, e.guard, cwd, true)
-	set, wrong := skill.Load(skills{a, e.guard}.sources(p, cwd))
+	set, wrong := files.Load(skills{a, e.guard}.sources(p, cwd))
 	s.Skills = toldSkills{set}
 	s.Folder, s.Place = cwd, look.wait()
 	s.Instructions, problems = a.blocks(found.Files), found.Problems
@@ -193,7 +194,7 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 	if err != nil {
 		return begun, err
 	}
-	around, left := e.surroundings(a.app, b.Cwd, p, look)
+	around, left := e.surroundings(a.app, b.Cwd, p, profiles.skills, look)
 	e.hub.Seen(b.Cwd, around, look.at)
 	err = e.hub.Begin(ctx, fleet.Birth{
 		Root: id, ID: id, Name: b.Name, Title: name, Cwd: b.Cwd,

@@ -79,7 +79,8 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 				a.env.Log.Warn("skills are left out: settings cannot be read", "folder", cwd, "err", err)
 				p = &policy{}
 			}
-			s, _ := e.surroundings(a, cwd, p, LookAt(context.WithoutCancel(ctx), cwd, a.env.Environ, a.env.Now))
+			s, _ := e.surroundings(a, cwd, p, p.skillFiles(a.dirs, cwd),
+				LookAt(context.WithoutCancel(ctx), cwd, a.env.Environ, a.env.Now))
 			return s // what of it is left out was said when the run began
 		},
 		About: func(cwd, file string) []session.Instruction {

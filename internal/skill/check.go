@@ -21,10 +21,10 @@ type Checked struct {
 // Check reads each file of these sources by itself, whatever it shadows.
 func Check(src Sources) []Checked {
 	var out []Checked
-	l := newLoader(src)
-	for _, f := range src.Folders {
+	l, r := newLoader(src), Read(src.Folders, "")
+	for i, f := range src.Folders {
 		before := len(l.problems)
-		l.open(f, func(k *Skill, name string, problems []front.Finding) {
+		l.open(f, r.files[i], r.found[i], func(k *Skill, name string, problems []front.Finding) {
 			c := Checked{Skill: k, Problems: problems, Document: name == ""}
 			if k != nil {
 				c.Path = k.Source

@@ -61,14 +61,42 @@ type Sources struct {
 
 const maxProblems = 20 // told of one file
 
+// Files are what folders hold, read once for all that looks at it.
+type Files struct {
+	folders []Folder
+	files   [][]front.File // of each folder
+	found   [][]front.Finding
+	reader  *front.Reader
+}
+
+// Read reads the files of all folders, by an index below a folder; "": without one.
+func Read(folders []Folder, index string) *Files {
+	r := &Files{folders: folders, reader: &front.Reader{What: "skills and commands"}}
+	for _, p := range ProjectPlaces() {
+		r.reader.Among = append(r.reader.Among, p.Dir)
+	}
+	sources := make([]front.Source, len(folders))
+	for i, f := range folders {
+		sources[i] = f.Source
+	}
+	r.reader.Use(front.Index{Folder: index, Kind: "skills"}, sources)
+	for _, s := range sources {
+		files, found := r.reader.Files(s)
+		r.files, r.found = append(r.files, files), append(r.found, found)
+	}
+	return r
+}
+
 // Load reads every source.
-func Load(src Sources) (Set, []front.Finding) {
+func Load(src Sources) (Set, []front.Finding) { return Read(src.Folders, src.Index).Load(src) }
+
+// Load makes skills of the files; the sources say all else.
+func (r *Files) Load(src Sources) (Set, []front.Finding) {
 	l := newLoader(src)
-	l.useIndex()
-	defer l.reader.Save()
-	for _, f := range src.Folders {
+	defer r.reader.Save()
+	for i, f := range r.folders {
 		l.fresh = map[string]string{}
-		l.open(f, func(k *Skill, name string, problems []front.Finding) {
+		l.open(f, r.files[i], r.found[i], func(k *Skill, name string, problems []front.Finding) {
 			for _, p := range problems {
 				l.problem(p)
 			}
@@ -80,12 +108,10 @@ func Load(src Sources) (Set, []front.Finding) {
 
 // Hooked are the skills and commands that have hooks, those in whose place a stronger one counts included: hooks hold
 // for who has used that very file.
-func Hooked(src Sources) (out []Skill) {
-	l := newLoader(src)
-	l.useIndex()
-	for _, f := range src.Folders {
-		files, _ := l.reader.Files(f.Source)
-		for _, file := range files {
+func (r *Files) Hooked(trusted func(file string, data []byte) bool) (out []Skill) {
+	l := newLoader(Sources{Trusted: trusted})
+	for i, f := range r.folders {
+		for _, file := range r.files[i] {
 			if file.Err == nil && !mayHook(&file) {
 				continue // most are not taken apart
 			}
@@ -110,7 +136,6 @@ func mayHook(file *front.File) bool {
 type loader struct {
 	Sources
 
-	reader   front.Reader
 	set      Set
 	problems []front.Finding
 	fresh    map[string]string // names of the current source: where they were defined
@@ -118,20 +143,7 @@ type loader struct {
 }
 
 func newLoader(src Sources) *loader {
-	l := &loader{Sources: src, set: Set{map[string]Skill{}, map[string]front.Finding{}}, told: map[string]int{},
-		reader: front.Reader{What: "skills and commands"}}
-	for _, p := range ProjectPlaces() {
-		l.reader.Among = append(l.reader.Among, p.Dir)
-	}
-	return l
-}
-
-func (l *loader) useIndex() {
-	sources := make([]front.Source, len(l.Folders))
-	for i, f := range l.Folders {
-		sources[i] = f.Source
-	}
-	l.reader.Use(front.Index{Folder: l.Index, Kind: "skills"}, sources)
+	return &loader{Sources: src, set: Set{map[string]Skill{}, map[string]front.Finding{}}, told: map[string]int{}}
 }
 
 // problem keeps what a person may want to read; nobody reads a thousand lines about one file.
@@ -147,8 +159,8 @@ func (l *loader) problem(p front.Finding) {
 
 // open reads one folder. each is told of every file: what was made of it, nil if nothing, and the name it counts
 // for; "" for a text about skills.
-func (l *loader) open(f Folder, each func(k *Skill, name string, problems []front.Finding)) {
-	files, found := l.reader.Files(f.Source)
+func (l *loader) open(f Folder, files []front.File, found []front.Finding,
+	each func(k *Skill, name string, problems []front.Finding)) {
 	for _, p := range found {
 		l.problem(p)
 	}
@@ -298,8 +310,8 @@ func (l *loader) place(f Folder, k *Skill, real string) (problem string) {
 		return "it is hidden from agents, so they cannot use it"
 	}
 	k.Folder = filepath.Dir(real)
-	k.Own = !f.Commands && (f.Scope != front.ScopeProject || slices.ContainsFunc(l.reader.Among, func(dir string) bool {
-		_, below, ok := strings.Cut(filepath.ToSlash(k.Folder), "/"+dir+"/")
+	k.Own = !f.Commands && (f.Scope != front.ScopeProject || slices.ContainsFunc(ProjectPlaces(), func(p Place) bool {
+		_, below, ok := strings.Cut(filepath.ToSlash(k.Folder), "/"+p.Dir+"/")
 		return ok && below != ""
 	}))
 	for _, text := range []*string{&k.Description, &k.Body, &k.Hint} {

@@ -52,7 +52,7 @@ func (s *Store) Check(ctx context.Context) (damage []string, whole bool, err err
 		err = c.query(decode("request"), "SELECT id, body FROM requests")
 	}
 	if err == nil {
-		err = c.query(decode("document"), "SELECT hash, body FROM documents")
+		err = c.query(decode("document"), "SELECT hash, body FROM bodies")
 	}
 	if err == nil {
 		err = c.query(func(r row) error {

@@ -217,6 +217,10 @@ func TestOpenNewer(t *testing.T) {
 	}
 }
 
+// dropBodies takes back what version 8 brought.
+const dropBodies = "DROP INDEX documents_by_hash; ALTER TABLE documents ADD COLUMN body BLOB NOT NULL DEFAULT x''; " +
+	"UPDATE documents SET body = (SELECT body FROM bodies b WHERE b.hash = documents.hash); DROP TABLE bodies; "
+
 // dropHeldTurns takes back what versions 5 to 7 brought.
 const dropHeldTurns = "ALTER TABLE sessions DROP COLUMN cut; " +
 	"ALTER TABLE trees DROP COLUMN since_prompt; " +
@@ -231,7 +235,7 @@ func TestOpenOlder(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	raw(t, path, "DROP TABLE documents; DROP TABLE requests; ALTER TABLE trees DROP COLUMN max_turns; "+
+	raw(t, path, "DROP TABLE documents; DROP TABLE bodies; DROP TABLE requests; ALTER TABLE trees DROP COLUMN max_turns; "+
 		dropHeldTurns+"PRAGMA user_version = 1")
 	s = mustOpen(t, path, Options{})
 	tree := func() (tree troupe.Tree) {
@@ -296,7 +300,7 @@ func TestOpenRequests(t *testing.T) {
 	if err := errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	raw(t, path, "DROP TABLE requests; "+dropHeldTurns+"PRAGMA user_version = 3")
+	raw(t, path, "DROP TABLE requests; "+dropBodies+dropHeldTurns+"PRAGMA user_version = 3")
 	s = mustOpen(t, path, Options{})
 	var got []troupe.Request
 	err = s.View(t.Context(), func(r store.Reader) (err error) {

@@ -231,7 +231,8 @@ func (r *reader) Document(root troupe.SessionID, hash string) (body []byte, err 
 	err = r.query("read document "+hash+" of tree "+string(root), func(row row) error {
 		body, found = row.bytes(0), true // the driver made it for this row
 		return nil
-	}, `SELECT body FROM documents WHERE root = ? AND hash = ?`, string(root), hash)
+	}, `SELECT b.body FROM documents d JOIN bodies b ON b.hash = d.hash
+		WHERE d.root = ? AND d.hash = ?`, string(root), hash)
 	if err == nil && !found {
 		err = fmt.Errorf("document %s of tree %q: %w", hash, root, troupe.ErrNotFound)
 	}

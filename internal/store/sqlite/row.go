@@ -15,7 +15,8 @@ const (
 	eventColumns    = `root, session, seq, at, kind, body`
 	mailColumns     = `root, receiver, id, delivered, body`
 	requestColumns  = `root, id, session, reply, call, opened, settled, body, answer`
-	documentColumns = `root, hash, body`
+	documentColumns = `root, hash`
+	bodyColumns     = `hash, body`
 	capsColumns     = `max_depth, max_active, max_total, max_tokens, max_cost, ask_above, max_turns` // of trees
 	// treeColumns are what is counted of a tree.
 	treeColumns = `total, since_prompt, active, ` + tallyColumns + `, ` + heldColumns

@@ -37,6 +37,7 @@ func (s *salvage) run(ctx context.Context, from *pages.File) (err error) {
 	if s.shapes, err = shapesOf(s.c); err != nil {
 		return explain(s.path, "read the schema", err)
 	}
+	s.shapes = append(s.shapes, oldShapes()...)
 	bad, err := from.Rows(func(r pages.Row) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -114,12 +115,14 @@ func (s *salvage) take(id int64, col []any) error {
 		}
 		return s.keep(valuesOf("INSERT OR IGNORE INTO mail", mailColumns), v.args()...)
 	case "documents":
-		v := get(documentColumns)
-		if v.text(1) == "" || !json.Valid(v.bytes(2)) {
-			s.out.BadRows++
-			return nil
+		return s.keep(valuesOf("INSERT OR IGNORE INTO documents", documentColumns), get(documentColumns).args()...)
+	case "bodies":
+		return s.body(get(bodyColumns))
+	case oldDocuments:
+		if err := s.body(get(bodyColumns)); err != nil {
+			return err
 		}
-		return s.keep(valuesOf("INSERT OR IGNORE INTO documents", documentColumns), v.args()...)
+		return s.keep(valuesOf("INSERT OR IGNORE INTO documents", documentColumns), get(documentColumns).args()...)
 	case "trees":
 		s.caps[troupe.SessionID(get("root").text(0))] = get(capsColumns).scan().caps()
 	case "sessions":
@@ -131,6 +134,15 @@ func (s *salvage) take(id int64, col []any) error {
 		s.out.UnknownRows++
 	}
 	return nil
+}
+
+// body keeps what documents of a hash hold.
+func (s *salvage) body(v row) error {
+	if v.text(0) == "" || !json.Valid(v.bytes(1)) {
+		s.out.BadRows++
+		return nil
+	}
+	return s.keep(valuesOf("INSERT OR IGNORE INTO bodies", bodyColumns), v.args()...)
 }
 
 // mendKeys makes events of the rows that were found. Each key stands twice, in its row and in an index; where
@@ -392,7 +404,8 @@ func (s *salvage) write(sessions map[troupe.SessionID]Rebuilt) error {
 	for _, orphans := range []string{
 		`events WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.root = events.root AND s.id = events.session)`,
 		`mail WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.root = mail.root AND s.id = mail.receiver)`,
-		`documents WHERE root NOT IN (SELECT root FROM trees)`,
+		`documents WHERE root NOT IN (SELECT root FROM trees) OR hash NOT IN (SELECT hash FROM bodies)`,
+		`bodies WHERE hash NOT IN (SELECT hash FROM documents)`,
 	} {
 		if err := s.keep(`DELETE FROM ` + orphans); err != nil {
 			return err

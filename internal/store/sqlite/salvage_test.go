@@ -91,7 +91,7 @@ func TestRepairOfUpgraded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "troupe.db")
 	const id = "000000000001"
 	want := plantWhole(t, path, id)
-	raw(t, path, dropHeldTurns+"PRAGMA user_version = 4; UPDATE sessions SET seq = 2, cost = 7")
+	raw(t, path, dropBodies+dropHeldTurns+"PRAGMA user_version = 4; UPDATE sessions SET seq = 2, cost = 7")
 	s := mustOpen(t, path, Options{})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -151,12 +151,14 @@ func TestSalvageKnowsTheSchema(t *testing.T) {
 	saved := map[string]string{
 		"sessions": "born," + sessionColumns + "," + leaseColumns, "events": eventColumns,
 		"mail":      "sent," + mailColumns,
-		"documents": documentColumns, "trees": "root," + capsColumns + "," + treeColumns,
+		"documents": documentColumns, "bodies": bodyColumns, "trees": "root," + capsColumns + "," + treeColumns,
 		"owners":        "registered, id, pid, host, socket, started_at", // of processes; none runs while a repair does
 		"requests":      "asked," + requestColumns,
 		"sqlite_schema": "type, name, tbl_name, rootpage, sql",
 	}
 	all := map[string]string{}
+	shapes = append(shapes, oldShapes()...)
+	saved[oldDocuments] = documentColumns + ", body"
 	for i := range shapes {
 		x := &shapes[i]
 		if x.table == "" {
@@ -288,5 +290,80 @@ func TestRepairForgetsMailOfLostLogs(t *testing.T) {
 	}
 	if damage, whole, err := mustOpen(t, path, Options{}).Check(t.Context()); err != nil || !whole || len(damage) > 0 {
 		t.Errorf("after the repair: %q, %v, %v", damage, whole, err)
+	}
+}
+
+// TestRepairOfOldDocuments: a database that an older version wrote is repaired as it is, for it may be too damaged to be
+// brought up to date: what its documents hold is saved, and what no tree has a document of is not.
+func TestRepairOfOldDocuments(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "troupe.db")
+	const id = "000000000001"
+	plantWhole(t, path, id)
+	raw(t, path, dropBodies+`PRAGMA user_version = 7;
+		INSERT INTO documents (root, hash, body) VALUES ('000000000009', 'lost', x'7b7d')`)
+	r, err := Repair(t.Context(), path, rebuildRow)
+	if err != nil || r.UnknownRows != 0 {
+		t.Fatalf("%d rows are unknown: %v", r.UnknownRows, err)
+	}
+	s := mustOpen(t, path, Options{})
+	err = s.View(t.Context(), func(r store.Reader) error {
+		if b, err := r.Document(id, "hash"); err != nil || string(b) != `{"a":1}` {
+			t.Errorf("%s, %v", b, err)
+		}
+		return nil
+	})
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got := bodiesIn(t, path); !slices.Equal(got, []string{"hash"}) {
+		t.Errorf("it holds the bodies %q", got)
+	}
+}
+
+// bodiesIn lists by their hashes what the documents of a database hold.
+func bodiesIn(t *testing.T, path string) (out []string) {
+	t.Helper()
+	c, err := connect(t.Context(), path, readerPragmas)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = c.query(func(r row) error { out = append(out, r.text(0)); return nil }, `SELECT hash FROM bodies ORDER BY hash`)
+	if err := errors.Join(err, c.close()); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestBodiesAreShared: what two trees have a document of stands once, and goes with the last of them.
+func TestBodiesAreShared(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "troupe.db")
+	s := mustOpen(t, path, Options{})
+	trees := []troupe.SessionID{"000000000001", "000000000002"}
+	update := func(id troupe.SessionID, do func(tx store.Tx) error) {
+		t.Helper()
+		if err := s.Update(t.Context(), id, do); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range trees {
+		update(id, func(tx store.Tx) error {
+			return errors.Join(tx.Insert(rootSession(id), troupe.Lease{Owner: "o", Epoch: 1}, nil),
+				tx.PutDocument(id, "shared", []byte("1")), tx.PutDocument(id, "own "+string(id), []byte("2")))
+		})
+	}
+	for i, want := range [][]string{
+		{"own 000000000001", "own 000000000002", "shared"}, {"own 000000000002", "shared"}, nil,
+	} {
+		if i > 0 {
+			update(trees[i-1], func(tx store.Tx) error { return tx.DeleteTree(trees[i-1]) })
+		}
+		if got := bodiesIn(t, path); !slices.Equal(got, want) {
+			t.Errorf("after %d trees are gone there is %q, want %q", i, got, want)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -135,6 +135,14 @@ func (s *shape) values(col []any, names []string) row {
 	return out
 }
 
+// oldDocuments is what recognize calls a document of a database before version 8, with what it holds.
+const oldDocuments = "documents before version 8"
+
+// oldShapes are of rows as older versions wrote them, where that is more than columns which are missing at the end.
+func oldShapes() []shape {
+	return []shape{{table: oldDocuments, columns: []string{"root", "hash", "body"}, kinds: "ttb", least: 3}}
+}
+
 // eventKeys is what recognize calls an entry of the events' key.
 const eventKeys = "the key of events"
 

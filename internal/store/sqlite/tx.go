@@ -284,16 +284,25 @@ func (t *tx) PutDocument(root troupe.SessionID, hash string, body []byte) error 
 	if err := t.inTree(root, doing); err != nil {
 		return err
 	}
+	n, err := t.exec(doing, `INSERT INTO documents (`+documentColumns+`) SELECT ?,?
+		WHERE EXISTS (SELECT 1 FROM trees WHERE root = ?) ON CONFLICT (root, hash) DO NOTHING`,
+		string(root), hash, string(root))
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return t.mustExist(root, doing)
+	}
+	known := false
+	err = t.query(doing, func(row) error { known = true; return nil }, `SELECT 1 FROM bodies WHERE hash = ?`, hash)
+	if err != nil || known {
+		return err // another tree brought it
+	}
 	if body == nil {
 		body = []byte{} // nil is NULL
 	}
-	n, err := t.exec(doing, `INSERT INTO documents (`+documentColumns+`) SELECT ?,?,?
-		WHERE EXISTS (SELECT 1 FROM trees WHERE root = ?) ON CONFLICT (root, hash) DO NOTHING`,
-		string(root), hash, body, string(root))
-	if err != nil || n == 1 {
-		return err
-	}
-	return t.mustExist(root, doing)
+	_, err = t.exec(doing, `INSERT INTO bodies (`+bodyColumns+`) VALUES (?,?)`, hash, body)
+	return err
 }
 
 func (t *tx) DeleteTree(root troupe.SessionID) error {
@@ -304,6 +313,11 @@ func (t *tx) DeleteTree(root troupe.SessionID) error {
 	}
 	n, err := t.exec(doing, `DELETE FROM trees WHERE root = ?`, string(root))
 	if err := orNotFound(n, err, doing); err != nil {
+		return err
+	}
+	if _, err := t.exec(doing, `DELETE FROM bodies WHERE hash IN (SELECT hash FROM documents WHERE root = ?1)
+		AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.hash = bodies.hash AND d.root <> ?1)`,
+		string(root)); err != nil {
 		return err
 	}
 	for _, table := range strings.Fields("events mail requests documents sessions") {

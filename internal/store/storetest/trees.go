@@ -83,10 +83,10 @@ func testDocuments(e *env) {
 		return err
 	})
 	clear(given)
-	e.update(two.ID, func(tx store.Tx) error { return tx.PutDocument(two.ID, "a", []byte("of another tree")) })
+	e.update(two.ID, func(tx store.Tx) error { return tx.PutDocument(two.ID, "a", []byte("settings")) })
 	e.update(one.ID, func(tx store.Tx) error { return tx.PutDocument(one.ID, "a", []byte("put again")) })
 	e.same("a document that was put twice", body(one.ID, "a"), "settings")
-	e.same("the other tree's", body(two.ID, "a"), "of another tree")
+	e.same("the other tree's", body(two.ID, "a"), "settings")
 	e.same("a large one", body(one.ID, "large"), string(large))
 	e.same("an empty one", body(one.ID, "empty"), "")
 	read(e, func(r store.Reader) ([]byte, error) { // it belongs to its reader
@@ -111,7 +111,7 @@ func testDocuments(e *env) {
 	e.noDocument(one.ID, "a")
 	e.update(one.ID, func(tx store.Tx) error { return tx.Insert(one, ours(), nil) })
 	e.noDocument(one.ID, "large")
-	e.same("the other tree's", body(two.ID, "a"), "of another tree")
+	e.same("the other tree's", body(two.ID, "a"), "settings")
 }
 
 func (e *env) noDocument(root troupe.SessionID, hash string) {
