@@ -49,13 +49,13 @@ func (d *definitions) document() (fleet.Document, error) {
 		definitions
 	}{nil, *d})
 	var body []byte
-	if err == nil {
-		body, err = d.Types.AppendJSON([]byte(`{"types":`))
+	if err == nil { // the small first: what is appended to a megabyte may have it moved
+		body, err = d.Types.AppendJSON(append(rest[:len(rest)-1], `,"types":`...))
 	}
 	if err != nil {
 		return fleet.Document{}, fmt.Errorf("write the definitions of agents: %w", err)
 	}
-	body = append(append(body, ','), rest[1:]...)
+	body = append(body, '}')
 	return fleet.Document{Hash: tool.Hash(body), Body: body}, nil
 }
 
@@ -199,6 +199,10 @@ func (p *profiles) recall(ctx context.Context, st store.Store, root troupe.Sessi
 // wrong with one is told; notes on what is not used yet go to the debug log.
 func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []string, error) {
 	from := agentSources(a, tools, p, b.Cwd, b.Agents)
+	var skills *skill.Files
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	reading.Go(func() { skills = p.skillFiles(a.dirs, b.Cwd) }) // beside the definitions: the first request waits for both
 	load := a.defined.read
 	if b.Trust { // what is only supposed to be trusted is kept for nothing else
 		load = func(_ *App, _ string, from profile.Sources) (readAgents, []profile.Problem) {
@@ -212,7 +216,7 @@ func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []
 	if err != nil {
 		return nil, nil, err
 	}
-	skills := p.skillFiles(a.dirs, b.Cwd)
+	reading.Wait()
 	hooks, odd := p.hooksIn(b.Cwd, set, p.hookedSkills(skills))
 	for _, o := range odd {
 		if o.Note {

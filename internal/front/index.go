@@ -49,7 +49,7 @@ type indexing struct {
 	had     []section // of the sources, as they were found
 	now     []section // as they are to be written
 	changed bool
-	still   map[int64]bool // devices whose files hold still
+	steady  map[int64]bool // devices whose files hold still
 }
 
 // section is what is known of one source.
@@ -73,6 +73,7 @@ type named struct {
 // made is what was made of a file.
 type made struct {
 	stamp
+	seen bool   // the file was looked at, and is as it was
 	size int    // of what was read
 	code string // what Parse returned, as it is stored
 	doc  Document
@@ -90,7 +91,7 @@ func (r *Reader) Use(x Index, sources []Source) {
 		fmt.Fprintf(&which, "%q %q %q %q %q %q\n", s.Path, s.Root, s.Scope, s.Each, s.Only, s.Plugin)
 	}
 	in := &indexing{Index: x, sources: which.String(), reader: who, before: time.Now().Add(-settled),
-		now: make([]section, len(sources)), still: map[int64]bool{}}
+		now: make([]section, len(sources)), steady: map[int64]bool{}}
 	in.file = filepath.Join(x.Folder, x.Kind+"-"+shortHash(in.sources))
 	in.had = in.load(len(sources))
 	for i := range in.now {
@@ -184,7 +185,7 @@ func (x *indexing) of(i int, s Source) *sourceIndex {
 			return nil
 		}
 	}
-	return &sourceIndex{indexing: x, had: x.had[i], now: x.now[i], rooted: s.Root != ""}
+	return &sourceIndex{indexing: x, had: x.had[i], now: x.now[i], in: placeAt(s.Path), rooted: s.Root != ""}
 }
 
 // sourceIndex is the part of an index that one source has.
@@ -192,6 +193,7 @@ type sourceIndex struct {
 	*indexing
 
 	had, now section
+	in       place // whose files these are; open while they are looked at
 	rooted   bool
 }
 
@@ -201,12 +203,12 @@ func (x *sourceIndex) keeps(path string, s stamp) bool {
 		return false
 	}
 	dev := s[0]
-	still, known := x.still[dev]
+	steady, known := x.steady[dev]
 	if !known {
-		still = holdsStill(path)
-		x.still[dev] = still
+		steady = holdsStill(path)
+		x.steady[dev] = steady
 	}
-	return still
+	return steady
 }
 
 // list is a folder as it was, if it has not changed.
@@ -218,11 +220,38 @@ func (x *sourceIndex) list(path string) ([]named, bool) {
 	if !ok {
 		return nil, false
 	}
-	if at, ok := stampAt(path); !ok || at != had.stamp {
+	if at, ok := x.in.stamp(path); !ok || at != had.stamp {
 		return nil, false
 	}
 	x.now.folders[path] = had
 	return had.names, true
+}
+
+// has reports whether a folder still has a file that was made something of, by its name alone and by no link: what else
+// the folder holds matters no more then.
+func (x *sourceIndex) has(dir, name string) bool {
+	if x == nil {
+		return false
+	}
+	had, ok := x.had.folders[dir]
+	if !ok || !slices.Contains(had.names, named{name: name}) || !x.still(filepath.Join(dir, name)) {
+		return false
+	}
+	x.now.folders[dir] = had
+	return true
+}
+
+// still reports whether a file is as it was when something was made of it.
+func (x *sourceIndex) still(path string) bool {
+	m := x.had.files[path]
+	if m == nil {
+		return false
+	}
+	if !m.seen {
+		at, ok := x.in.stamp(path)
+		m.seen = ok && at == m.stamp && at.regular()
+	}
+	return m.seen
 }
 
 // listed keeps a folder that was read.
@@ -240,13 +269,10 @@ func (x *sourceIndex) get(path string, link bool) *made {
 	if x == nil || link && x.rooted {
 		return nil
 	}
+	if !x.still(path) {
+		return nil
+	}
 	m := x.had.files[path]
-	if m == nil {
-		return nil
-	}
-	if at, ok := stampAt(path); !ok || at != m.stamp || !at.regular() {
-		return nil
-	}
 	if !m.decode() {
 		return nil
 	}

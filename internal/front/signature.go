@@ -4,21 +4,17 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 )
 
 // Signature changes whenever a file of the sources may have: it is made of their names, sizes, times and numbers, and
 // of what links lead to. Nothing is read. Two that are the same say that nothing has to be read again.
 func Signature(sources []Source) string {
 	var text []byte
-	add := func(name string, info fs.FileInfo) {
+	add := func(name string, numbers []int64) {
 		text = append(append(text, name...), 0)
-		for _, n := range append([]int64{info.Size(), int64(info.Mode()), info.ModTime().UnixNano()},
-			numbers(info)...) {
+		for _, n := range numbers {
 			text = binary.LittleEndian.AppendUint64(text, uint64(n))
 		}
 	}
@@ -31,17 +27,18 @@ func Signature(sources []Source) string {
 }
 
 // signFolder adds a folder and what is below it, as deep as files are read.
-func signFolder(dir string, depth int, add func(string, fs.FileInfo)) {
-	info, err := os.Stat(dir)
-	if err != nil || !info.IsDir() {
+func signFolder(dir string, depth int, add func(string, []int64)) {
+	in := placeAt(dir)
+	defer in.close()
+	numbers, is, ok := in.sign(dir)
+	if !ok || !is {
 		return
 	}
-	add(dir, info)
-	entries, err := os.ReadDir(dir)
+	add(dir, numbers)
+	entries, err := os.ReadDir(dir) // sorted
 	if err != nil {
 		return // the folder's own times say when that changes
 	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		switch {
@@ -49,8 +46,8 @@ func signFolder(dir string, depth int, add func(string, fs.FileInfo)) {
 			signFolder(path, depth+1, add)
 		case e.IsDir():
 		default:
-			if info, err := os.Stat(path); err == nil { // of what a link leads to
-				add(path, info)
+			if numbers, _, ok := in.sign(path); ok { // of what a link leads to
+				add(path, numbers)
 			}
 		}
 	}

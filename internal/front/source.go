@@ -135,6 +135,9 @@ type Reader struct {
 // holds nothing.
 func (r *Reader) Files(s Source) ([]File, []Finding) {
 	index := r.index.of(r.next, s)
+	if index != nil {
+		defer index.in.close()
+	}
 	r.next++
 	if s.Root == "" {
 		return r.folder(s, s.Path, ".", Plain(s.Path), index)
@@ -255,7 +258,10 @@ func (w *walk) folder(dir string, depth int) {
 		return
 	}
 	if w.each != "" {
-		i := slices.IndexFunc(entries, func(e named) bool { return !e.dir && strings.EqualFold(e.name, w.each) })
+		i := slices.IndexFunc(entries, func(e named) bool { return !e.dir && e.name == w.each })
+		if i < 0 {
+			i = slices.IndexFunc(entries, func(e named) bool { return !e.dir && strings.EqualFold(e.name, w.each) })
+		}
 		if i >= 0 {
 			w.names = append(w.names, named{name: path.Join(dir, entries[i].name), link: entries[i].link})
 			return
@@ -265,6 +271,8 @@ func (w *walk) folder(dir string, depth int) {
 	for _, e := range entries {
 		name := path.Join(dir, e.name)
 		switch {
+		case e.dir && w.each != "" && w.index.has(filepath.Join(w.base, filepath.FromSlash(name)), w.each):
+			w.names = append(w.names, named{name: path.Join(name, w.each)}) // whatever else came or went beside it
 		case e.dir && depth < maxFolders:
 			w.folder(name, depth+1)
 		case e.dir:

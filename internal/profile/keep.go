@@ -2,8 +2,12 @@ package profile
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"maps"
+	"math/bits"
 	"reflect"
 	"slices"
 
@@ -15,6 +19,8 @@ import (
 type kept struct {
 	Types  map[string]Definition `json:"types,omitempty"`
 	Broken map[string]Problem    `json:"broken,omitempty"`
+	// Prompts are those of the types, which are most of a set. Older documents have them in the types.
+	Prompts map[string]string `json:"prompts,omitempty"`
 }
 
 func builtInSet() Set {
@@ -38,45 +44,103 @@ func (s Set) AppendJSON(data []byte) ([]byte, error) {
 		}
 	}
 	slices.Sort(keys)
-	out := bytes.NewBuffer(slices.Grow(data, size+size/16))
-	enc := json.NewEncoder(out)
-	comma := "{"
-	if len(keys) > 0 {
-		comma = `{"types":{`
-		for _, key := range keys {
-			out.WriteString(comma)
-			if err := encode(out, enc, key); err != nil {
-				return nil, err
-			}
-			out.WriteByte(':')
-			if err := encode(out, enc, s.types[key]); err != nil {
-				return nil, err
-			}
-			comma = ","
-		}
-		out.WriteByte('}')
+	w := setWriter{data: slices.Grow(data, size+size/16)}
+	w.enc = json.NewEncoder(&w)
+	w.members("types", keys, func(key string) {
+		d := s.types[key]
+		d.Prompt = ""
+		w.value(d)
+	})
+	w.members("broken", slices.Sorted(maps.Keys(s.broken)), func(key string) { w.value(s.broken[key]) })
+	prompted := slices.DeleteFunc(keys, func(key string) bool { return s.types[key].Prompt == "" })
+	w.members("prompts", prompted, func(key string) { w.data = appendText(w.data, s.types[key].Prompt) })
+	if w.some {
+		return append(w.data, '}'), w.err
 	}
-	if len(s.broken) > 0 {
-		out.WriteString(comma + `"broken":`)
-		if err := encode(out, enc, s.broken); err != nil {
-			return nil, err
-		}
-		comma = ","
-	}
-	if comma == "{" {
-		out.WriteString(comma)
-	}
-	out.WriteByte('}')
-	return out.Bytes(), nil
+	return append(w.data, "{}"...), w.err
 }
 
-// encode writes a value without the end of a line behind it.
-func encode(out *bytes.Buffer, enc *json.Encoder, v any) error {
-	err := enc.Encode(v)
-	if err == nil {
-		out.Truncate(out.Len() - 1)
+// setWriter writes the members of one object.
+type setWriter struct {
+	data []byte
+	enc  *json.Encoder // into data
+	some bool
+	err  error
+}
+
+func (w *setWriter) Write(p []byte) (int, error) {
+	w.data = append(w.data, p...)
+	return len(p), nil
+}
+
+// members writes a member of the object that is an object itself, unless it is empty.
+func (w *setWriter) members(name string, keys []string, value func(key string)) {
+	open := byte('{')
+	if w.some {
+		open = ','
 	}
-	return err
+	for i, key := range keys {
+		if i == 0 {
+			w.data = append(append(append(w.data, open, '"'), name...), `":{`...)
+			w.some = true
+		} else {
+			w.data = append(w.data, ',')
+		}
+		w.data = append(appendText(w.data, key), ':')
+		value(key)
+	}
+	if len(keys) > 0 {
+		w.data = append(w.data, '}')
+	}
+}
+
+// value writes a value without the end of a line behind it.
+func (w *setWriter) value(v any) {
+	if err := w.enc.Encode(v); err != nil {
+		w.err = cmp.Or(w.err, err)
+		return
+	}
+	w.data = w.data[:len(w.data)-1]
+}
+
+// appendText writes a text in JSON, eight bytes at a time where none of them needs another form: encoding/json, which
+// looks at each, took longer for hundreds of prompts than all else of their document.
+func appendText(data []byte, s string) []byte {
+	data = append(data, '"')
+	for len(s) > 0 {
+		n := plainText(s)
+		data, s = append(data, s[:n]...), s[n:]
+		if s == "" {
+			break
+		}
+		switch c := s[0]; c {
+		case '"', '\\':
+			data = append(data, '\\', c)
+		case '\n':
+			data = append(data, '\\', 'n')
+		default:
+			data = fmt.Appendf(data, `\u%04x`, c)
+		}
+		s = s[1:]
+	}
+	return append(data, '"')
+}
+
+// plainText is how many bytes at the beginning of a text stand in JSON as they are.
+func plainText(s string) (n int) {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	// A byte of x is below n where x-n borrows and x has no high bit; it is c where x^c is below 1.
+	below := func(x, n uint64) uint64 { return (x - ones*n) &^ x & high }
+	for ; len(s)-n >= 8; n += 8 {
+		x := binary.LittleEndian.Uint64([]byte(s[n : n+8]))
+		if odd := below(x, ' ') | below(x^ones*'"', 1) | below(x^ones*'\\', 1); odd != 0 {
+			return n + bits.TrailingZeros64(odd)/8
+		}
+	}
+	for n < len(s) && s[n] >= ' ' && s[n] != '"' && s[n] != '\\' {
+		n++
+	}
+	return n
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -86,7 +150,8 @@ func (s *Set) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	*s = builtInSet()
-	for _, d := range k.Types {
+	for key, d := range k.Types {
+		d.Prompt = cmp.Or(k.Prompts[key], d.Prompt)
 		s.types[front.Fold(d.Name)] = d
 	}
 	for key, p := range k.Broken {
