@@ -197,13 +197,13 @@ func (p *profiles) recall(ctx context.Context, st store.Store, root troupe.Sessi
 
 // newProfiles reads every agent definition that holds in the request's folder. What is
 // wrong with one is told; notes on what is not used yet go to the debug log.
-func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []string, error) {
+func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin, ahead *ahead) (*profiles, []string, error) {
+	files := ahead.read()
 	from := agentSources(a, tools, p, b.Cwd, b.Agents)
-	var skills *skill.Files
-	var reading sync.WaitGroup
-	defer reading.Wait()
-	reading.Go(func() { skills = p.skillFiles(a.dirs, b.Cwd) }) // beside the definitions: the first request waits for both
-	load := a.defined.read
+	from.Files = files.agents
+	load := func(a *App, cwd string, from profile.Sources) (readAgents, []profile.Problem) {
+		return a.defined.read(cwd, from, files.signature)
+	}
 	if b.Trust { // what is only supposed to be trusted is kept for nothing else
 		load = func(_ *App, _ string, from profile.Sources) (readAgents, []profile.Problem) {
 			set, problems := profile.Load(from)
@@ -216,8 +216,7 @@ func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []
 	if err != nil {
 		return nil, nil, err
 	}
-	reading.Wait()
-	hooks, odd := p.hooksIn(b.Cwd, set, p.hookedSkills(skills))
+	hooks, odd := p.hooksIn(b.Cwd, set, p.hookedSkills(files.skills))
 	for _, o := range odd {
 		if o.Note {
 			a.env.Log.Info("hook", "note", o.Text)
@@ -239,7 +238,7 @@ func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []
 	}
 	return &profiles{
 		roles: roles{tools: tools, models: a.models, dirs: a.dirs}, style: style,
-		runs: p.filesOf(a, b.Cwd, hooks, set), skills: skills, renewals: renewals{seen: read.signature},
+		runs: p.filesOf(a, b.Cwd, hooks, set), skills: files.skills, renewals: renewals{seen: read.signature},
 		effort: p.settings.Effort,
 		definitions: definitions{Types: set, Depth: p.settings.Agents.MaxDepth, Limits: limits,
 			Most: p.settings.Agents.EachTurns, Hooks: thatCount(hooks), Cwd: b.Cwd},

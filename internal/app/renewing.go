@@ -7,6 +7,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/front"
 	"github.com/troupe-dev/troupe/internal/profile"
 	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/skill"
 )
 
 // definedAgents are the definitions of agents that were read last for folders, each with the signature of the files:
@@ -32,9 +33,9 @@ func definedAs(a *App, folders []profile.Folder) string {
 // mostDefined is how many folders are remembered.
 const mostDefined = 100
 
-// read reads the definitions that hold in a folder.
-func (d *definedAgents) read(a *App, cwd string, from profile.Sources) (readAgents, []profile.Problem) {
-	signature := definedAs(a, from.Folders) // before they are read: what changes meanwhile is read again
+// read takes the definitions that hold in a folder from their files. Their signature is from before these were read:
+// what changes meanwhile is read again.
+func (d *definedAgents) read(cwd string, from profile.Sources, signature string) (readAgents, []profile.Problem) {
 	set, problems := profile.Load(from)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -99,7 +100,8 @@ func lookingForAgents(a *App, tools *toolbox) lookForAgents {
 				err)
 			return found, false // it is looked at again before the next reply
 		}
-		read, problems := a.defined.read(a, cwd, agentSources(a, tools, p, cwd, ""))
+		from := agentSources(a, tools, p, cwd, "")
+		read, problems := a.defined.read(cwd, from, definedAs(a, from.Folders))
 		for _, p := range problems {
 			a.env.Log.Info("agent definition", "note", p.String())
 		}
@@ -142,4 +144,34 @@ func (p *profiles) Renew() (session.Renewal, bool) {
 		return session.Renewal{}, false // what was read from files can be written
 	}
 	return session.Renewal{Definitions: doc, Agents: names}, true
+}
+
+// ahead are the files of the definitions and skills that hold where a run is about to begin. They are read while the
+// rest of it is made ready, each kind by a goroutine of its own, for the first request waits for all of them.
+type ahead struct {
+	reading sync.WaitGroup
+	readFiles
+}
+
+type readFiles struct {
+	signature string // of the definitions, before they were read
+	agents    *front.Reading
+	skills    *skill.Files
+}
+
+// readAhead begins to read; who has called it waits with read.
+func (p *policy) readAhead(a *App, cwd string) *ahead {
+	x := &ahead{}
+	folders := p.agentFolders(a.dirs, cwd)
+	x.reading.Go(func() {
+		x.signature = definedAs(a, folders)
+		x.agents = profile.Read(folders, a.dirs.Definitions())
+	})
+	x.reading.Go(func() { x.skills = p.skillFiles(a.dirs, cwd) })
+	return x
+}
+
+func (x *ahead) read() *readFiles {
+	x.reading.Wait()
+	return &x.readFiles
 }

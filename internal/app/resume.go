@@ -45,6 +45,8 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 	if err != nil {
 		return begun, err
 	}
+	files := p.readAhead(a.app, b.Cwd)
+	defer files.read()
 	e, err := a.app.start(ctx)
 	if err != nil {
 		return begun, err
@@ -57,7 +59,7 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 	// The settings' limits are followed as its rules are.
 	caps := askedCaps(p.settings.Caps(), given(b, ad.Settings.Given), t.Sum.Caps)
 	ad.Caps = &caps
-	profiles, problems, err := newProfiles(a.app, e.tools, p, b)
+	profiles, problems, err := newProfiles(a.app, e.tools, p, b, files)
 	if err != nil {
 		return begun, err
 	}

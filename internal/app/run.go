@@ -145,12 +145,14 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 		return begun, err
 	}
 	look := lookOf(ctx, a.app.env, b.Cwd)
+	files := p.readAhead(a.app, b.Cwd)
+	defer files.read()
 	e, err := a.app.start(ctx)
 	if err != nil {
 		return begun, err
 	}
 	e.guard.sweepFolder(b.Cwd)
-	profiles, problems, err := newProfiles(a.app, e.tools, p, b)
+	profiles, problems, err := newProfiles(a.app, e.tools, p, b, files)
 	if err != nil {
 		return begun, err
 	}

@@ -206,7 +206,7 @@ func (w *world) open(t *rapid.T, trusted bool, place wire.Place) *reader {
 		t.Skip(err)
 	}
 	x.authority.Mode = boundBy(x.main, x.authority.Mode)
-	set, _ := p.hooksIn(w.dir, x.profiles.Types, p.hookedSkills(a.dirs, w.dir))
+	set, _ := p.hooksIn(w.dir, x.profiles.Types, p.hookedSkills(p.skillFiles(a.dirs, w.dir)))
 	x.profiles.definitions.Hooks = thatCount(set)
 	found, _ := skill.Load(skills{a, x.guard}.sources(p, w.dir))
 	for _, k := range found.List() {

@@ -17,5 +17,6 @@ func (place) sign(path string) (of []int64, dir, ok bool) {
 	if err != nil {
 		return nil, false, false
 	}
-	return append([]int64{info.Size(), int64(info.Mode()), info.ModTime().UnixNano()}, numbers(info)...), info.IsDir(), true
+	return append([]int64{info.Size(), int64(info.Mode()), info.ModTime().UnixNano()}, numbers(info)...), info.IsDir(),
+		true
 }

@@ -41,7 +41,7 @@ func Check(paths []string, tools []troupe.ToolFacts, style Styling) []Checked {
 			out = append(out, l.checkFile(name, name, data, err))
 			continue
 		}
-		files, problems := l.reader.Files(Folder{Path: name})
+		files, problems := Read([]Folder{{Path: name}}, "").Files(0)
 		for _, p := range problems {
 			out = append(out, Checked{Path: p.Path, Document: p.Note, Problems: []Problem{p}})
 		}
@@ -81,7 +81,8 @@ func CheckFolder(f Folder, skip func(file string, data []byte) bool, tools []tro
 		}
 		out = append(out, c)
 	}
-	l.open(f)
+	files, found := Read([]Folder{f}, "").Files(0)
+	l.open(f, files, found)
 	return out
 }
 

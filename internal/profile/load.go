@@ -36,7 +36,9 @@ type Sources struct {
 	// Mask takes secrets out of a text; nil: there are none.
 	Mask  func(string) string
 	Style Styling
-	// Index is the folder of an index of the files; "": all are read.
+	// Files are what the folders hold, where that was read before; nil: it is read by an index below the folder Index,
+	// or without one if that is "".
+	Files *front.Reading
 	Index string
 	// Flag is the value of --agents: a JSON object of definitions by name.
 	Flag string
@@ -57,11 +59,21 @@ func ProjectFolders() []string {
 
 const maxProblems = 20 // told of one file
 
+// Read reads the files of folders, by an index below a folder; "": without one.
+func Read(folders []Folder, index string) *front.Reading {
+	return front.Read(reader(), front.Index{Folder: index, Kind: "agents"}, folders)
+}
+
+func reader() front.Reader { return front.Reader{What: "agent definitions", Among: ProjectFolders()} }
+
 // Load reads every source. Built-in types alone cost no parsing.
 func Load(src Sources) (Set, []Problem) {
 	l := newLoader(src.Tools, builtInSet())
-	l.reader.Use(front.Index{Folder: src.Index, Kind: "agents"}, src.Folders)
-	defer l.reader.Save()
+	read := src.Files
+	if read == nil {
+		read = Read(src.Folders, src.Index)
+	}
+	defer read.Save()
 	l.mask, l.style = src.Mask, src.Style
 	flag := func() {
 		if strings.TrimSpace(src.Flag) != "" {
@@ -70,7 +82,7 @@ func Load(src Sources) (Set, []Problem) {
 		}
 		src.Flag = ""
 	}
-	for _, f := range src.Folders {
+	for i, f := range read.Of {
 		if f.Scope == ScopeManaged {
 			flag()
 		}
@@ -78,14 +90,15 @@ func Load(src Sources) (Set, []Problem) {
 		if f.Scope == ScopeProject {
 			l.skip = src.Skip
 		}
-		l.open(f)
+		files, found := read.Files(i)
+		l.open(f, files, found)
 	}
 	flag()
 	return l.set, l.problems
 }
 
 func newLoader(tools []troupe.ToolFacts, set Set) loader {
-	return loader{tools: tools, set: set, reader: front.Reader{What: "agent definitions", Among: ProjectFolders()}}
+	return loader{tools: tools, set: set}
 }
 
 type loader struct {
@@ -93,7 +106,6 @@ type loader struct {
 	skip     func(file string, data []byte) bool // while a project's are read
 	mask     func(string) string
 	style    Styling
-	reader   front.Reader
 	scope    Scope  // of the source that is read
 	plugin   string // and its plugin
 	set      Set
@@ -119,10 +131,9 @@ func (l *loader) problem(p Problem) {
 }
 
 // open reads one source.
-func (l *loader) open(f Folder) {
+func (l *loader) open(f Folder, files []front.File, found []Problem) {
 	l.fresh, l.plugin = map[string]string{}, f.Plugin
-	files, problems := l.reader.Files(f)
-	for _, p := range problems {
+	for _, p := range found {
 		l.problem(p)
 	}
 	for _, f := range files {

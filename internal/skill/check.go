@@ -24,7 +24,8 @@ func Check(src Sources) []Checked {
 	l, r := newLoader(src), Read(src.Folders, "")
 	for i, f := range src.Folders {
 		before := len(l.problems)
-		l.open(f, r.files[i], r.found[i], func(k *Skill, name string, problems []front.Finding) {
+		files, found := r.Files(i)
+		l.open(f, files, found, func(k *Skill, name string, problems []front.Finding) {
 			c := Checked{Skill: k, Problems: problems, Document: name == ""}
 			if k != nil {
 				c.Path = k.Source

@@ -63,28 +63,22 @@ const maxProblems = 20 // told of one file
 
 // Files are what folders hold, read once for all that looks at it.
 type Files struct {
+	*front.Reading
+
 	folders []Folder
-	files   [][]front.File // of each folder
-	found   [][]front.Finding
-	reader  *front.Reader
 }
 
 // Read reads the files of all folders, by an index below a folder; "": without one.
 func Read(folders []Folder, index string) *Files {
-	r := &Files{folders: folders, reader: &front.Reader{What: "skills and commands"}}
+	by := front.Reader{What: "skills and commands"}
 	for _, p := range ProjectPlaces() {
-		r.reader.Among = append(r.reader.Among, p.Dir)
+		by.Among = append(by.Among, p.Dir)
 	}
 	sources := make([]front.Source, len(folders))
 	for i, f := range folders {
 		sources[i] = f.Source
 	}
-	r.reader.Use(front.Index{Folder: index, Kind: "skills"}, sources)
-	for _, s := range sources {
-		files, found := r.reader.Files(s)
-		r.files, r.found = append(r.files, files), append(r.found, found)
-	}
-	return r
+	return &Files{front.Read(by, front.Index{Folder: index, Kind: "skills"}, sources), folders}
 }
 
 // Load reads every source.
@@ -93,10 +87,11 @@ func Load(src Sources) (Set, []front.Finding) { return Read(src.Folders, src.Ind
 // Load makes skills of the files; the sources say all else.
 func (r *Files) Load(src Sources) (Set, []front.Finding) {
 	l := newLoader(src)
-	defer r.reader.Save()
+	defer r.Save()
 	for i, f := range r.folders {
 		l.fresh = map[string]string{}
-		l.open(f, r.files[i], r.found[i], func(k *Skill, name string, problems []front.Finding) {
+		files, found := r.Files(i)
+		l.open(f, files, found, func(k *Skill, name string, problems []front.Finding) {
 			for _, p := range problems {
 				l.problem(p)
 			}
@@ -111,7 +106,8 @@ func (r *Files) Load(src Sources) (Set, []front.Finding) {
 func (r *Files) Hooked(trusted func(file string, data []byte) bool) (out []Skill) {
 	l := newLoader(Sources{Trusted: trusted})
 	for i, f := range r.folders {
-		for _, file := range r.files[i] {
+		files, _ := r.Files(i)
+		for _, file := range files {
 			if file.Err == nil && !mayHook(&file) {
 				continue // most are not taken apart
 			}
