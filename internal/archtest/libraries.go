@@ -35,7 +35,7 @@ func libraries() []library {
 		{"github.com/aymanbagabas/go-udiff", []string{"internal/tool/...", "internal/model/replay", "internal/cli/..."},
 			"diffs are made by tools and replays, and shown by commands"},
 		{"golang.org/x/sys", []string{"internal/store/...", "internal/tool/...", "internal/sandbox/...",
-			"internal/workspace/...", "internal/config/...", "internal/hidden", "internal/httpd/...",
+			"internal/workspace/...", "internal/config/...", "internal/hidden", "internal/front", "internal/httpd/...",
 			"internal/cli/..."},
 			"what depends on the system stands in mechanisms and surfaces"},
 		{"mvdan.cc/sh/v3", []string{"internal/gate/command"}, "commands are taken apart in one place"},

@@ -15,7 +15,8 @@ import (
 
 // FuzzAppendText: what is written of a text is read as that text.
 func FuzzAppendText(f *testing.F) {
-	for _, s := range []string{"", "eight by", "two\nlines, and more\n", "a \"b\" \\ <c>&", "\x00\x1f\x7f", "\u2028é 語 🙂", "1234567\""} {
+	for _, s := range []string{"", "eight by", "two\nlines, and more\n", "a \"b\" \\ <c>&", "\x00\x1f\x7f",
+		"\u2028é 語 🙂", "1234567\""} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

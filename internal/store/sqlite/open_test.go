@@ -235,7 +235,8 @@ func TestOpenOlder(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	raw(t, path, "DROP TABLE documents; DROP TABLE bodies; DROP TABLE requests; ALTER TABLE trees DROP COLUMN max_turns; "+
+	raw(t, path, "DROP TABLE documents; DROP TABLE bodies; DROP TABLE requests; ALTER TABLE trees DROP COLUMN "+
+		"max_turns; "+
 		dropHeldTurns+"PRAGMA user_version = 1")
 	s = mustOpen(t, path, Options{})
 	tree := func() (tree troupe.Tree) {

@@ -293,7 +293,8 @@ func TestRepairForgetsMailOfLostLogs(t *testing.T) {
 	}
 }
 
-// TestRepairOfOldDocuments: a database that an older version wrote is repaired as it is, for it may be too damaged to be
+// TestRepairOfOldDocuments: a database that an older version wrote is repaired as it is, for it may be too damaged to
+// be
 // brought up to date: what its documents hold is saved, and what no tree has a document of is not.
 func TestRepairOfOldDocuments(t *testing.T) {
 	t.Parallel()
@@ -328,7 +329,8 @@ func bodiesIn(t *testing.T, path string) (out []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = c.query(func(r row) error { out = append(out, r.text(0)); return nil }, `SELECT hash FROM bodies ORDER BY hash`)
+	err = c.query(func(r row) error { out = append(out, r.text(0)); return nil },
+		`SELECT hash FROM bodies ORDER BY hash`)
 	if err := errors.Join(err, c.close()); err != nil {
 		t.Fatal(err)
 	}
