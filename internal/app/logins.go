@@ -92,7 +92,8 @@ func (a serving) Login(ctx context.Context, q wire.ServerLogin) (out wire.Server
 	switch q.Action {
 	case wire.LoginOut:
 		if out.Gone, err = l.Forget(ctx); err == nil && out.Gone {
-			err = x.servers.Kept().Put(s.Entry, mcp.List{}, &mcp.LoginError{Server: s.Name}, a.app.env.Now())
+			err = x.servers.Kept().Put(s.Entry, x.request.Cwd, mcp.List{}, &mcp.LoginError{Server: s.Name},
+				a.app.env.Now())
 		}
 		return out, err
 	case wire.LoginBegin:

@@ -44,7 +44,7 @@ func newServerHost(ctx context.Context, a *App, g *guard) *serverHost {
 	s.Registry = servers.New(ctx, servers.Options{
 		Version: a.env.Version, Kept: servers.Kept(filepath.Join(a.dirs.Data, "mcp")), Home: a.dirs.Home, Cache: cache,
 		Environ: a.env.Environ, Lookup: a.env.Lookup, Now: a.env.Now, Log: a.env.Log, Patience: serverPatience,
-		Logins: newLoginStore(a),
+		Logins: newLoginStore(a), Mask: a.Mask,
 		Start: func(p servers.Program) (mcp.Process, error) {
 			return s.shell.Serve(shell.Service{Command: p.Entry.Command, Args: p.Entry.Args, Env: p.Env,
 				Dir: p.Entry.Cwd, Stderr: p.Stderr, Confine: p.Confine})

@@ -25,7 +25,26 @@ const (
 // goodbye.
 func httpClient(ctx context.Context, t Target, c *conn) *http.Client {
 	return &http.Client{Transport: bounded{ctx: ctx, entry: t.Entry, login: t.Login, base: http.DefaultTransport,
-		conn: c}}
+		conn: c}, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+		if samePlace(r.URL, via[0].URL) && len(via) == 1 {
+			return nil
+		}
+		return c.leads(r.URL)
+	}}
+}
+
+// samePlace: but for a slash at the end, which many servers want to have there.
+func samePlace(a, b *url.URL) bool {
+	return origin(a) == origin(b) && a.RawQuery == b.RawQuery &&
+		strings.TrimSuffix(a.EscapedPath(), "/") == strings.TrimSuffix(b.EscapedPath(), "/")
+}
+
+// leads notes that the server leads to another place, where what is sent to it is not for.
+func (c *conn) leads(to *url.URL) error {
+	err := fmt.Errorf("it leads to another place, %s://%s%s, which is not followed; if it is meant, write that into its "+
+		"entry", to.Scheme, to.Host, to.EscapedPath())
+	c.astray.Store(&err)
+	return err
 }
 
 type bounded struct {
@@ -43,10 +62,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("read its url: %w", err)
 	}
 	if origin(r.URL) != origin(home) {
-		err := fmt.Errorf("it leads to another place, %s://%s, which is not followed; if it is meant, write "+
-			"that into its entry", r.URL.Scheme, r.URL.Host)
-		b.conn.astray.Store(&err)
-		return nil, err
+		return nil, b.conn.leads(r.URL)
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	if r.Method != http.MethodDelete {

@@ -148,14 +148,19 @@ func TestTransports(t *testing.T) {
 // elsewhere: what the entry says is not told there.
 func TestUnauthorized(t *testing.T) {
 	t.Parallel()
-	told := false
+	told := false // one after the other
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { told = true }))
 	defer other.Close()
+	elsewhere := func(w http.ResponseWriter, r *http.Request) {
+		told = told || r.URL.Path == "/elsewhere"
+		http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+	}
 	s := mcp.New(t.Context(), mcp.Options{})
 	defer s.Close()
 	for want, h := range map[string]http.Handler{
 		"Unauthorized":    mcptest.Handler(mcptest.New(0), "secret", false),
 		"another place":   http.RedirectHandler(other.URL, http.StatusTemporaryRedirect),
+		"/elsewhere":      http.HandlerFunc(elsewhere),
 		"cannot be spoke": nil,
 	} {
 		if h == nil {
@@ -171,6 +176,22 @@ func TestUnauthorized(t *testing.T) {
 	}
 	if told {
 		t.Error("the other place was told")
+	}
+}
+
+// TestSlash: a server that wants a slash behind its address is followed there.
+func TestSlash(t *testing.T) {
+	t.Parallel()
+	mux := http.NewServeMux()
+	mux.Handle("/mcp/", mcptest.Handler(mcptest.New(0), "secret", false)) // which redirects /mcp
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	s := mcp.New(t.Context(), mcp.Options{})
+	defer s.Close()
+	to := mcp.Target{Entry: entry.Entry{Name: "a", Type: entry.HTTP, URL: server.URL + "/mcp",
+		Headers: map[string]string{"Authorization": "Bearer secret"}}}
+	if _, err := s.List(t.Context(), to); err != nil {
+		t.Error(err)
 	}
 }
 

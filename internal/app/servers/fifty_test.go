@@ -48,7 +48,7 @@ func fifty(tb testing.TB) (*Registry, Places) {
 		tb.Fatal(len(found), problems)
 	}
 	for _, e := range found {
-		if err := kept.Put(e, list, nil, time.Now()); err != nil {
+		if err := kept.Put(e, dir, list, nil, time.Now()); err != nil {
 			tb.Fatal(err)
 		}
 	}

@@ -1,6 +1,8 @@
 package servers
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,11 +14,12 @@ import (
 	"github.com/troupe-dev/troupe/internal/mcp/entry"
 )
 
-// Kept is the folder in which the lists of servers are kept, a file for each entry that was ever started.
+// Kept is the folder in which the lists of servers are kept, a file for each entry that was ever started, and for
+// each folder in which a program was.
 type Kept string
 
 // keptForm is raised when what is kept means something else: lists of before are made anew then.
-const keptForm = 2
+const keptForm = 3
 
 // failedFor is how long a server that could not be listed is not tried again: else each session would wait for it.
 const failedFor = 10 * time.Minute
@@ -30,12 +33,22 @@ type keptList struct {
 	At     time.Time `json:"at"`
 }
 
-func (k Kept) file(e entry.Entry) string { return filepath.Join(string(k), e.Hash()+".json") }
+func (k Kept) file(e entry.Entry, cwd string) string { return filepath.Join(string(k), keyOf(e, cwd)+".json") }
+
+// keyOf names what an entry does in a folder. A program may be another one in each: by a relative path, by what lies
+// in node_modules, by what a file there says is fetched. What one folder's says or fetches reaches no other.
+func keyOf(e entry.Entry, cwd string) string {
+	if e.Type != entry.Stdio {
+		return e.Hash()
+	}
+	sum := sha256.Sum256([]byte(e.Hash() + "\x00" + cwd))
+	return hex.EncodeToString(sum[:16])
+}
 
 // Get returns the list of an entry, or why there was none a short while ago. One that cannot be read is as good as
 // none: it is made anew.
-func (k Kept) Get(e entry.Entry, now time.Time) (l mcp.List, found bool, failed error) {
-	data, err := os.ReadFile(k.file(e))
+func (k Kept) Get(e entry.Entry, cwd string, now time.Time) (l mcp.List, found bool, failed error) {
+	data, err := os.ReadFile(k.file(e, cwd))
 	if err != nil {
 		return mcp.List{}, false, nil
 	}
@@ -56,7 +69,7 @@ func (k Kept) Get(e entry.Entry, now time.Time) (l mcp.List, found bool, failed 
 }
 
 // Put keeps a list, or why there is none. Several processes may do so at once: a file is there whole, or not at all.
-func (k Kept) Put(e entry.Entry, l mcp.List, failed error, now time.Time) error {
+func (k Kept) Put(e entry.Entry, cwd string, l mcp.List, failed error, now time.Time) error {
 	kept := keptList{Form: keptForm, Server: e.Name, List: l, At: now}
 	if failed != nil {
 		kept.Failed, kept.Login = failed.Error(), errors.As(failed, new(*mcp.LoginError))
@@ -74,7 +87,7 @@ func (k Kept) Put(e entry.Entry, l mcp.List, failed error, now time.Time) error 
 	}
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), k.file(e))
+		err = os.Rename(f.Name(), k.file(e, cwd))
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("keep the tools of MCP server %s: %w", e.Name, err), os.Remove(f.Name()))

@@ -1,8 +1,11 @@
 package servers
 
 import (
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,5 +63,27 @@ func TestLoggedIn(t *testing.T) {
 	}
 	if got := look("/g"); got != (&mcp.LoginError{Server: "other"}).Error() {
 		t.Errorf("who is not logged in there is told %q", got)
+	}
+}
+
+// TestListsHoldNoSecret: a token that a server repeats in what it says of its tools is neither told nor kept.
+func TestListsHoldNoSecret(t *testing.T) {
+	server := httptest.NewServer(mcptest.Handler(mcptest.New(3), "secret", false))
+	defer server.Close()
+	dir := t.TempDir()
+	r := New(t.Context(), Options{Kept: Kept(dir), Now: time.Now,
+		Mask: func(s string) string { return strings.ReplaceAll(s, "tool_001", "‹masked x›") }})
+	defer r.Close()
+	e := entry.Entry{Name: "a", Type: entry.HTTP, URL: server.URL,
+		Headers: map[string]string{"Authorization": "Bearer secret"}}
+	l, err := r.List(t.Context(), Server{Entry: e}, dir, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, found, _ := r.Kept().Get(e, dir, time.Now())
+	for _, l := range []mcp.List{l, kept} {
+		if said := fmt.Sprint(l); !found || strings.Contains(said, "tool_001") || !strings.Contains(said, "‹masked x›") {
+			t.Errorf("the list has %s", said)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package servers
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -28,6 +29,8 @@ type Options struct {
 	Logins  *login.Store
 	// Start starts a program with what it may touch.
 	Start func(Program) (mcp.Process, error)
+	// Mask takes secrets out of what is kept and told of servers, which repeat what they are sent; nil: nothing does.
+	Mask func(string) string
 	Now   func() time.Time
 	Log   *slog.Logger
 	// Patience is how long the beginning of a session waits for servers that were never seen.
@@ -124,7 +127,7 @@ func (r *Registry) Look(ctx context.Context, p Places, more []Server, service to
 		if s.Why != "" || s.Scope == ScopeAgent && k.keepsOut(s.Entry) != "" {
 			continue
 		}
-		l, found, why := r.o.Kept.Get(s.Entry, r.o.Now())
+		l, found, why := r.o.Kept.Get(s.Entry, p.Cwd, r.o.Now())
 		switch {
 		case found:
 			k.lists[s.Hash()] = l
@@ -224,18 +227,43 @@ func (r *Registry) List(ctx context.Context, s Server, cwd string, service tool.
 		t.Entry.Start = firstStart
 	}
 	l, err := pool.List(ctx, t)
+	l = r.masked(l)
+	if err != nil && r.o.Mask != nil && r.o.Mask(err.Error()) != err.Error() {
+		err = errors.New(r.o.Mask(err.Error()))
+	}
 	if r.ctx.Err() != nil {
 		return mcp.List{}, fmt.Errorf("list its tools: %w", r.ctx.Err())
 	}
 	if err != nil && reads {
 		return l, err
 	}
-	if keep := r.o.Kept.Put(s.Entry, l, err, r.o.Now()); keep != nil {
+	if keep := r.o.Kept.Put(s.Entry, cwd, l, err, r.o.Now()); keep != nil {
 		r.o.Log.Warn("keep the list of an MCP server", "server", s.Name, "err", keep)
 	}
 	return l, err
 }
 
-func (r *Registry) pool(ctx context.Context, changed func(mcp.Target, mcp.List)) *mcp.Servers {
+// masked is a list without secrets. One that cannot be read after it is none.
+func (r *Registry) masked(l mcp.List) (out mcp.List) {
+	if r.o.Mask == nil {
+		return l
+	}
+	data, err := json.Marshal(l)
+	if err != nil {
+		return mcp.List{}
+	}
+	if text := r.o.Mask(string(data)); text == string(data) {
+		return l
+	} else if json.Unmarshal([]byte(text), &out) != nil {
+		return mcp.List{}
+	}
+	return out
+}
+
+func (r *Registry) pool(ctx context.Context, told func(mcp.Target, mcp.List)) *mcp.Servers {
+	changed := told
+	if told != nil {
+		changed = func(t mcp.Target, l mcp.List) { told(t, r.masked(l)) }
+	}
 	return mcp.New(ctx, mcp.Options{Version: r.o.Version, Now: r.o.Now, Log: r.o.Log, Changed: changed})
 }

@@ -44,7 +44,7 @@ func (r *Registry) target(s Server, cwd string, owner mcp.Owner, service tool.Se
 			return nil, fmt.Errorf("its sandbox could not be prepared: %w", err)
 		}
 		if confine != nil && confine.Level == troupe.LevelWorkspace {
-			more, err := r.cache(s, confine)
+			more, err := r.cache(s, cwd, confine)
 			if err != nil {
 				return nil, err
 			}
@@ -64,13 +64,13 @@ func (r *Registry) Login(s Server, cwd string) (*login.Login, error) {
 }
 
 // cache gives a confined server a folder for what npx, uvx and their like fetch and run. The user's own ones are not
-// for it: what a server put there the user would run later, outside of any sandbox. No two entries share one, for the
-// same reason.
-func (r *Registry) cache(s Server, confine *troupe.Confinement) (environ []string, err error) {
+// for it: what a server put there the user would run later, outside of any sandbox. No two entries share one, and no
+// two folders, for the same reason.
+func (r *Registry) cache(s Server, cwd string, confine *troupe.Confinement) (environ []string, err error) {
 	if r.o.Cache == "" {
 		return nil, nil
 	}
-	dir := filepath.Join(r.o.Cache, s.Hash())
+	dir := filepath.Join(r.o.Cache, keyOf(s.Entry, cwd))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make a folder for what it fetches: %w", err)
 	}

@@ -47,6 +47,7 @@ func asksFor(c *console.Console, u wire.Untrusted) (bool, error) {
 	for page := pageRows(c); len(rows) > page; rows = rows[page:] {
 		fmt.Fprintf(c.Out, "%s\n%s more. Enter shows them, n + Enter trusts nothing: ",
 			strings.Join(rows[:page], "\n"), console.Count(len(rows)-page, "row"))
+		dropTyped(c.In)
 		if word, err := readWord(c.In); err != nil || word == "n" || word == "no" {
 			return false, err
 		}
@@ -57,8 +58,17 @@ func asksFor(c *console.Console, u wire.Untrusted) (bool, error) {
 	if _, err := fmt.Fprint(c.Out, strings.Join(rows, "\n")); err != nil {
 		return false, err
 	}
+	dropTyped(c.In)
 	word, err := readWord(c.In)
 	return word == "y" || word == "yes", err
+}
+
+// dropTyped forgets what was typed at a terminal before a question could be read: it answers none. What it means for
+// the conversation is typed again.
+func dropTyped(in io.Reader) {
+	if f, ok := in.(interface{ Fd() uintptr }); ok && term.IsTerminal(f.Fd()) {
+		flush(int(f.Fd()))
+	}
 }
 
 // pageRows is how many rows are shown at a time: as many as the terminal has, but for the question.

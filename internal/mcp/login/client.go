@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
@@ -109,16 +110,11 @@ func plain(err error) error {
 	var lost *url.Error
 	switch {
 	case errors.As(err, &said):
-		status := ""
-		if said.Response != nil {
-			status = said.Response.Status
-		}
-		return fmt.Errorf("the authorization server gave no token (%s)", shown(strings.TrimSpace(status+" "+
-			said.ErrorCode)))
+		return fmt.Errorf("the authorization server gave no token (%s)",
+			strings.TrimSpace(status(said.Response)+" "+code(said.ErrorCode)))
 	case errors.As(err, &registering):
-		return fmt.Errorf("the authorization server did not register this program (%s: %s); if it has given you a "+
-			"client id, write that into the entry: \"oauth\": {\"clientId\": \"…\"}", shown(registering.ErrorCode),
-			shown(registering.ErrorDescription))
+		return fmt.Errorf("the authorization server did not register this program (%s); if it has given you a "+
+			"client id, write that into the entry: \"oauth\": {\"clientId\": \"…\"}", code(registering.ErrorCode))
 	case errors.As(err, &lost):
 		where := lost.URL
 		if u, perr := url.Parse(lost.URL); perr == nil {
@@ -130,6 +126,28 @@ func plain(err error) error {
 	default:
 		return errors.New(shown(err.Error()))
 	}
+}
+
+// code is what a server names an error by, one of those that are registered for OAuth. Another may be anything that it
+// was sent.
+func code(said string) string {
+	if said == "" || slices.Contains(strings.Fields("access_denied invalid_client invalid_client_metadata invalid_dpop_proof "+
+		"invalid_grant invalid_redirect_uri invalid_request invalid_scope invalid_software_statement invalid_target "+
+		"invalid_token insufficient_scope interaction_required login_required consent_required "+
+		"account_selection_required server_error slow_down temporarily_unavailable unapproved_software_statement "+
+		"unauthorized_client unsupported_grant_type unsupported_response_type unsupported_token_type "+
+		"use_dpop_nonce"), said) {
+		return said
+	}
+	return "an error that is not told, for it is none of those of OAuth"
+}
+
+// status is that of an answer, in our words.
+func status(r *http.Response) string {
+	if r == nil {
+		return ""
+	}
+	return strings.TrimSpace(fmt.Sprint(r.StatusCode, " ", http.StatusText(r.StatusCode)))
 }
 
 // shown is text of strangers on one line, for a person.

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -284,6 +285,28 @@ func TestRenew(t *testing.T) {
 	call("needs a login with more rights: troupe mcp login docs --scope 'write'")
 	h.in("write")
 	call("echo: hi")
+}
+
+// TestRepeatsNothing: whatever a token endpoint says, nothing of what it was sent is in an error, nor on disk.
+func TestRepeatsNothing(t *testing.T) {
+	h := newHome(t)
+	h.Lasts = time.Hour
+	h.in()
+	h.later(2 * time.Hour)
+	var sent string
+	h.Repeats = func(form url.Values) string {
+		sent = form.Get("refresh_token")
+		return url.QueryEscape("x " + sent)
+	}
+	_, err := h.login().Token(t.Context())
+	if err == nil || sent == "" || strings.Contains(err.Error(), sent) ||
+		!strings.Contains(err.Error(), "(500 Internal Server Error an error that is not told") {
+		t.Errorf("it says %v of %q", err, sent)
+	}
+	h.Repeats = func(url.Values) string { return "server_error" }
+	if _, err := h.login().Token(t.Context()); err == nil || !strings.Contains(err.Error(), "server_error") {
+		t.Errorf("it says %v", err)
+	}
 }
 
 // TestRefused: what a person or the authorization server refuses is told, without what could harm a terminal.

@@ -55,6 +55,9 @@ func (l *Login) Begin(ctx context.Context, scopes []string) (*Pending, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o := l.entry.OAuth; o != nil && o.Secret != "" {
+		l.store.o.Secret(o.Secret)
+	}
 	p := &Pending{login: l, scopes: scopes, came: make(chan *auth.AuthorizationResult, 1),
 		refused: make(chan error, 1), done: make(chan struct{}), asked: make(chan struct{})}
 	if err := p.open(ctx); err != nil {
@@ -156,7 +159,7 @@ func (p *Pending) run(ctx context.Context, client *http.Client) error {
 		resp = &http.Response{StatusCode: http.StatusUnauthorized, Header: http.Header{}, Body: http.NoBody}
 	case resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden:
 		_ = resp.Body.Close() // nothing in it is wanted
-		return fmt.Errorf("the server answered %s, and asks for no login", shown(resp.Status))
+		return fmt.Errorf("the server answered %s, and asks for no login", status(resp))
 	}
 	r = r.Clone(ctx)
 	r.URL.RawQuery, r.URL.Fragment = "", ""   // the address becomes the name of what is logged in to; this may be a key

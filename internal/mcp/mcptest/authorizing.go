@@ -26,6 +26,8 @@ type Authorizing struct {
 	Lasts time.Duration
 	// Metadata changes what either says of itself; nil: nothing.
 	Metadata func(map[string]any)
+	// Repeats is what the token endpoint says for an error, of what it was sent, with the status 500.
+	Repeats func(form url.Values) string
 	// Refuses: the person says no.
 	Refuses bool
 	// Static is a client that is known without a registration, and registers nobody else.
@@ -229,6 +231,12 @@ func (a *Authorizing) token(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.ParseForm() != nil {
 		refused()
+		return
+	}
+	if a.Repeats != nil {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusInternalServerError)
+		_ = json.NewEncoder(w).Encode(map[string]any{"error": a.Repeats(r.PostForm)})
 		return
 	}
 	scopes := ""
