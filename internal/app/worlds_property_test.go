@@ -185,7 +185,8 @@ func (w *world) open(t *rapid.T, trusted bool, place wire.Place) *reader {
 		t.Fatal(err)
 	}
 	place.Cwd = w.dir
-	if err := servers.Kept(filepath.Join(a.dirs.Data, "mcp")).Put(w.server, w.dir, w.offers, nil, time.Now()); err != nil {
+	if err := servers.Kept(filepath.Join(a.dirs.Data, "mcp")).Put(w.server, w.dir, w.offers, nil,
+		time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	x, _, err := machine{bound{app: a}}.explainerAt(t.Context(), at(place))

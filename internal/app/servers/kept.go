@@ -33,7 +33,9 @@ type keptList struct {
 	At     time.Time `json:"at"`
 }
 
-func (k Kept) file(e entry.Entry, cwd string) string { return filepath.Join(string(k), keyOf(e, cwd)+".json") }
+func (k Kept) file(e entry.Entry, cwd string) string {
+	return filepath.Join(string(k), keyOf(e, cwd)+".json")
+}
 
 // keyOf names what an entry does in a folder. A program may be another one in each: by a relative path, by what lies
 // in node_modules, by what a file there says is fetched. What one folder's says or fetches reaches no other.

@@ -82,7 +82,8 @@ func TestListsHoldNoSecret(t *testing.T) {
 	}
 	kept, found, _ := r.Kept().Get(e, dir, time.Now())
 	for _, l := range []mcp.List{l, kept} {
-		if said := fmt.Sprint(l); !found || strings.Contains(said, "tool_001") || !strings.Contains(said, "‹masked x›") {
+		if said := fmt.Sprint(l); !found || strings.Contains(said, "tool_001") ||
+			!strings.Contains(said, "‹masked x›") {
 			t.Errorf("the list has %s", said)
 		}
 	}

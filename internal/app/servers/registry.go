@@ -31,8 +31,8 @@ type Options struct {
 	Start func(Program) (mcp.Process, error)
 	// Mask takes secrets out of what is kept and told of servers, which repeat what they are sent; nil: nothing does.
 	Mask func(string) string
-	Now   func() time.Time
-	Log   *slog.Logger
+	Now  func() time.Time
+	Log  *slog.Logger
 	// Patience is how long the beginning of a session waits for servers that were never seen.
 	Patience time.Duration
 }

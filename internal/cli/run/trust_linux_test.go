@@ -17,8 +17,8 @@ func TestTypedAheadAnswersNothing(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	defer keys.Close() //nolint:errcheck // of the test
-	defer tty.Close()  //nolint:errcheck // of the test
+	defer keys.Close()
+	defer tty.Close()
 	if _, err := io.WriteString(keys, "y\ny\n"); err != nil {
 		t.Fatal(err)
 	}
