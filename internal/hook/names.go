@@ -55,7 +55,8 @@ func (h *Hook) Names(folder string) []string {
 	return r.found()
 }
 
-// Scripts lists what below a folder a program that is started with these words runs, as Names does. The program is
+// Scripts lists what below a folder a program that is started with these words runs, as Names does, but for other files
+// that it is given: a server may be there to change them. The program is
 // started in dir, below the folder if it is not absolute.
 func Scripts(folder, dir string, argv []string) []string {
 	if !filepath.IsAbs(dir) {
@@ -69,6 +70,11 @@ func Scripts(folder, dir string, argv []string) []string {
 		words = append(words, split(here.Replace(w))...)
 	}
 	r.read(words)
+	for name, u := range r.names {
+		if u&useRun == 0 && !scriptLike(name) {
+			delete(r.names, name) // what it works with
+		}
+	}
 	return r.found()
 }
 
