@@ -89,6 +89,23 @@ func TestPinnedMissing(t *testing.T) {
 	}
 }
 
+// TestScripts: of a server what it runs is found, and not what it works with.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "notes"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{"python3 srv/s.py": "srv/s.py", "npx -y server-files notes": "",
+		"npx tsx s.ts": "s.ts", "./run --db notes": "run", "sqlite-server notes data/x.db": "",
+		"sh ${workspaceFolder}/x": "x"} {
+		got := strings.ReplaceAll(strings.Join(Scripts(dir, "", strings.Fields(line)), " "), dir+"/", "")
+		if got != want {
+			t.Errorf("%s: %q instead of %q", line, got, want)
+		}
+	}
+}
+
 // TestPinnedFolder: what an agent adds to a folder that a hook runs, or writes where a module would be found, is not
 // run, and what an interpreter keeps there for itself is no change.
 func TestPinnedFolder(t *testing.T) {
