@@ -195,7 +195,7 @@ func (r *reading) read(words []string) {
 // module notes what an interpreter may take a word for: a file, one without its ending, or a folder.
 func (r *reading) module(program, word string) {
 	r.name(word, useRun)
-	if strings.ContainsAny(word, "*?[{") {
+	if strings.ContainsAny(word, "*?[{") || scriptLike(word) {
 		return
 	}
 	switch {

@@ -41,7 +41,8 @@ func samePlace(a, b *url.URL) bool {
 
 // leads notes that the server leads to another place, where what is sent to it is not for.
 func (c *conn) leads(to *url.URL) error {
-	err := fmt.Errorf("it leads to another place, %s://%s%s, which is not followed; if it is meant, write that into its "+
+	err := fmt.Errorf("it leads to another place, %s://%s%s, which is not followed; if it is meant, write that into "+
+		"its "+
 		"entry", to.Scheme, to.Host, to.EscapedPath())
 	c.astray.Store(&err)
 	return err

@@ -131,7 +131,8 @@ func plain(err error) error {
 // code is what a server names an error by, one of those that are registered for OAuth. Another may be anything that it
 // was sent.
 func code(said string) string {
-	if said == "" || slices.Contains(strings.Fields("access_denied invalid_client invalid_client_metadata invalid_dpop_proof "+
+	if said == "" || slices.Contains(strings.Fields("access_denied invalid_client invalid_client_metadata "+
+		"invalid_dpop_proof "+
 		"invalid_grant invalid_redirect_uri invalid_request invalid_scope invalid_software_statement invalid_target "+
 		"invalid_token insufficient_scope interaction_required login_required consent_required "+
 		"account_selection_required server_error slow_down temporarily_unavailable unapproved_software_statement "+
