@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -179,8 +178,13 @@ func masksWord(value string) bool {
 		(digit || len(value) >= long && !strings.ContainsAny(value, "./:"))
 }
 
-// plainName is what a variable may be called whose name is shown where its value stood.
-var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`) })
+// plainName reports whether a variable may be called so whose name is shown where its value stood.
+func plainName(name string) bool {
+	const most = 64
+	return len(name) <= most && !strings.ContainsFunc(name, func(r rune) bool {
+		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_.-", r)
+	})
+}
 
 // credentials are the values in a file of NAME=value lines whose names say that they are some,
 // and in any other file the lines that are one word that nobody would say.
@@ -204,7 +208,7 @@ func credentials(file string) []pair {
 		name, value, assigns := strings.Cut(strings.TrimPrefix(line, "export "), "=")
 		name, value = strings.TrimSpace(name), strings.Trim(strings.TrimSpace(value), `"'`)
 		switch {
-		case assigns && !plainName().MatchString(name):
+		case assigns && !plainName(name):
 			continue
 		case assigns && isSecretName(name):
 		case assigns:
