@@ -7,6 +7,7 @@ type ContextKind string
 const (
 	ContextSystem       ContextKind = "system"       // the prompt of its type
 	ContextTools        ContextKind = "tools"        // descriptions of tools; named: of an MCP server's
+	ContextParent       ContextKind = "parent"       // of a fork, all that its parent was told and had said
 	ContextPlace        ContextKind = "place"        // the machine and the folder
 	ContextInstructions ContextKind = "instructions" // a file such as CLAUDE.md
 	ContextHolds        ContextKind = "holds"        // its mode and what its commands may do

@@ -34,8 +34,12 @@ func (a sessions) Context(ctx context.Context, id troupe.SessionID) (wire.Contex
 	if err != nil {
 		return wire.Context{}, err
 	}
+	inherited, err := a.inherited(ctx, st.Fork, events)
+	if err != nil {
+		return wire.Context{}, err
+	}
 	out := wire.Context{Session: s, Window: a.app.models.Window(st.Session.Model), Tokens: st.Context(),
-		Parts: slices.Concat(parts, offered, turn.Contents(events))}
+		Parts: slices.Concat(parts, offered, inherited, turn.Contents(events))}
 	for _, p := range out.Parts {
 		out.Bytes += p.Bytes
 	}
@@ -48,6 +52,23 @@ func (a sessions) Context(ctx context.Context, id troupe.SessionID) (wire.Contex
 		}
 	}
 	return out, nil
+}
+
+// inherited is what a fork's calls send of its parent's conversation; a summary has taken that away.
+func (a sessions) inherited(ctx context.Context, at *troupe.Fork, own []troupe.Event) ([]troupe.ContextPart, error) {
+	if at == nil ||
+		slices.ContainsFunc(own, func(e troupe.Event) bool { return e.Body.Kind() == troupe.KindCompacted }) {
+		return nil, nil
+	}
+	events, err := a.app.trees.events(ctx, at.Session, 0, int(at.Seq))
+	if err != nil {
+		return nil, err
+	}
+	all := troupe.ContextPart{Kind: troupe.ContextParent}
+	for _, p := range turn.Contents(events) {
+		all.Count, all.Bytes = all.Count+p.Count, all.Bytes+p.Bytes
+	}
+	return []troupe.ContextPart{all}, nil
 }
 
 // estimated bytes are a token, where no provider has counted.

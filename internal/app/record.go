@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -50,6 +51,9 @@ func (a *App) Record(ctx context.Context, root troupe.SessionID, args []string) 
 			events, err := r.Events(s.ID, 0, 0)
 			if err != nil {
 				return fmt.Errorf("read session %s: %w", s.ID, err)
+			}
+			if err := scribes[i].goesOn(r, events); err != nil {
+				return fmt.Errorf("record session %s: %w", s.ID, err)
 			}
 			for _, e := range events {
 				if err := scribes[i].note(e); err != nil {
@@ -223,6 +227,7 @@ type recorder struct {
 	lines        []stamped
 	state        turn.State
 	transcript   turn.Transcript
+	before       []troupe.Message          // of a fork, what its first call sends of its parent's
 	afterSummary bool                      // the next call begins with a summary
 	mail         map[int64][]troupe.MailID // by the event that delivered it
 	call         *replay.Call              // under way
@@ -251,6 +256,24 @@ func newRecorder(s troupe.Session, path string) *recorder {
 	}
 }
 
+// goesOn finds what a fork sends of its parent's conversation, which is in the parent's log alone.
+func (s *recorder) goesOn(r store.Reader, events []troupe.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	b, ok := events[0].Body.(troupe.Created)
+	if !ok || b.Fork == nil {
+		return nil
+	}
+	parent, err := r.Events(b.Fork.Session, 0, int(b.Fork.Seq))
+	if err != nil {
+		return err
+	}
+	o, err := turn.OriginOf(parent, *b.Fork)
+	s.before, s.transcript.Opening = slices.Concat(o.Sent, o.Reply), o.Answers
+	return err
+}
+
 func (s *recorder) add(e troupe.Event, l replay.Line) {
 	s.lines = append(s.lines, stamped{e.At.UnixNano(), l})
 }
@@ -274,7 +297,8 @@ func (s *recorder) write(e troupe.Event) error {
 	case troupe.Created:
 		s.add(e, replay.Line{Agent: &replay.Agent{
 			Path: s.path, Session: s.session.ID, Type: b.Profile.Kind(), Title: b.Title,
-			System: b.Profile.Prompt, Tools: b.Profile.Tools, Deferred: b.Profile.Deferred, Status: s.session.Status,
+			System: b.Profile.Prompt, Tools: b.Profile.Tools, Deferred: b.Profile.Deferred, Fork: b.Fork != nil,
+			Status: s.session.Status,
 		}})
 	case troupe.Started:
 		s.attempt, s.last, s.stopped = 0, nil, false
@@ -371,6 +395,7 @@ func (s *recorder) sealed(e troupe.Event, b troupe.CallSealed) error {
 		s.afterSummary = false
 		s.call.Messages, err = s.transcript.Add(e)
 	}
+	s.call.Messages, s.before = append(s.before, s.call.Messages...), nil
 	for _, ref := range refs {
 		s.call.Mail = append(s.call.Mail, s.mail[ref]...)
 	}

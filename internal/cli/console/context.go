@@ -47,6 +47,8 @@ func contextSource(p troupe.ContextPart) string {
 			return "tools of the MCP server " + name
 		}
 		return "tools"
+	case troupe.ContextParent:
+		return "its parent's conversation"
 	case troupe.ContextPlace:
 		return "machine and folder"
 	case troupe.ContextInstructions:

@@ -203,10 +203,12 @@ func (r *reader) fail(problem string, err error) error {
 type seen struct {
 	agents map[string]troupe.SessionID
 	tools  map[toolKey]bool
+	forks  map[string]bool // that have made no call yet
 }
 
 func newSeen() *seen {
-	return &seen{agents: make(map[string]troupe.SessionID), tools: make(map[toolKey]bool)}
+	return &seen{agents: make(map[string]troupe.SessionID), tools: make(map[toolKey]bool),
+		forks: make(map[string]bool)}
 }
 
 // check holds a line to what the player relies on. A line of an unknown kind is left out.
@@ -262,6 +264,9 @@ func (s *seen) agent(a *Agent) string {
 		return fmt.Sprintf("the agent %q is born a second time", a.Path)
 	}
 	s.agents[a.Path] = a.Session
+	if a.Fork {
+		s.forks[a.Path] = true
+	}
 	return ""
 }
 
@@ -272,9 +277,11 @@ func (s *seen) call(c *Call) string {
 	case (c.Said == nil) == (c.Failed == nil):
 		return "the call has both said and failed, or neither"
 	}
+	of := s.forks[c.Agent]
+	delete(s.forks, c.Agent) // from the second call on it sends its own
 	for _, m := range c.Messages {
 		for _, b := range m.Blocks {
-			if b.Result != nil && !s.tools[toolKey{c.Agent, b.Result.Reply, b.Result.Call}] {
+			if !of && b.Result != nil && !s.tools[toolKey{c.Agent, b.Result.Reply, b.Result.Call}] {
 				return fmt.Sprintf("%q sends the result of call %d of reply %d, and no line before this one has that "+
 					"result",
 					c.Agent, b.Result.Call, b.Result.Reply)

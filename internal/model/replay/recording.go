@@ -74,6 +74,8 @@ type Agent struct {
 	Tools   []string         `json:"tools"`
 	// Deferred are tools that it had by name alone.
 	Deferred []string `json:"deferred,omitempty"`
+	// Fork: its first call sends its parent's conversation too, whose results are no lines of its own.
+	Fork bool `json:"fork,omitempty"`
 	// Status is how its last run ended, or where it was when it was exported.
 	Status troupe.Status `json:"status"`
 }
