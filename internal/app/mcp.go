@@ -123,16 +123,12 @@ func (p *policy) serverFiles(a *App, cwd string, types profile.Set) []string {
 	return servers.Scripts(places, inlineOf(types))
 }
 
-// inline are the servers that definitions of agents bring.
-func (p *profiles) inline() []servers.Server { return inlineOf(p.Types) }
+// inline are the servers that definitions of agents bring, or brought when agents of the tree were born.
+func (p *profiles) inline() []servers.Server { return inlineOf(p.Types, p.Former...) }
 
-func inlineOf(types profile.Set) (out []servers.Server) {
-	for _, d := range append(types.List(), types.Main()) {
-		for _, r := range d.Servers.Named() {
-			if r.Inline != nil && r.Bad == "" {
-				out = append(out, servers.Server{Entry: *r.Inline, Scope: servers.ScopeAgent, Source: d.Source})
-			}
-		}
+func inlineOf(types profile.Set, former ...formerServer) (out []servers.Server) {
+	for _, f := range append(broughtIn(types), former...) {
+		out = append(out, f.inline())
 	}
 	return out
 }
@@ -148,11 +144,7 @@ func (p *profiles) withServers() session.Roles {
 	if p.servers == nil {
 		return p
 	}
-	return withServers{p, p.servers.Open(p.Cwd, replayTools(p.tools.Set, p.models.player),
-		func(kind string) ([]entry.Ref, string) {
-			d := p.definition(kind)
-			return d.Servers.Named(), d.Source
-		}, p.played())}
+	return withServers{p, p.servers.Open(p.Cwd, replayTools(p.tools.Set, p.models.player), p.refs, p.played())}
 }
 
 // played is what a replay does to the tools of servers; nil: nothing is played.

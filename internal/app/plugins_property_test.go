@@ -12,6 +12,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/app/plugins"
 	"github.com/troupe-dev/troupe/internal/app/servers"
+	"github.com/troupe-dev/troupe/internal/front"
 	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/plugin"
 	"github.com/troupe-dev/troupe/internal/profile"
@@ -100,7 +101,7 @@ func TestNoPluginWidens(t *testing.T) {
 		runsNothing(t, p, &f)
 		types, _ := profile.Load(profile.Sources{Folders: p.texts(agentsOf), Tools: set.Callable()})
 		for _, d := range append(types.List(), types.Main()) {
-			if d.Scope != profile.ScopePlugin {
+			if d.Scope != front.ScopePlugin {
 				if b := known[d.Name]; b.Prompt != d.Prompt || d.Source != troupe.BuiltIn {
 					t.Fatalf("%s is another one: %+v", d.Name, d)
 				}

@@ -114,7 +114,8 @@ type definitions struct {
 	// model replies of a child in a run, whatever asks for more; 0: nothing does
 	Most int `json:"most_turns,omitempty"`
 	// Hooks are those that counted when the run began.
-	Hooks []hook.Hook `json:"hooks,omitempty"`
+	Hooks  []hook.Hook    `json:"hooks,omitempty"`
+	Former []formerServer `json:"former,omitempty"`
 	// Cwd is the folder whose MCP servers hold.
 	Cwd string `json:"cwd,omitempty"`
 }
@@ -169,9 +170,9 @@ func (a runs) runSettings(b wire.Begin, from config.Settings, p *profiles, befor
 	return s, doc, nil
 }
 
-// recall adds the types that a tree was begun with and that are not defined any more: its agents were
-// told that there are such.
-func (p *profiles) recall(ctx context.Context, st store.Store, root troupe.SessionID, hash string) error {
+// recall adds what a tree was begun with and that is not defined any more, see remember.
+func (p *profiles) recall(ctx context.Context, st store.Store, root troupe.SessionID, hash string,
+	trusted bool) error {
 	if hash == "" {
 		return nil
 	}
@@ -191,7 +192,7 @@ func (p *profiles) recall(ctx context.Context, st store.Store, root troupe.Sessi
 	if err != nil {
 		return fmt.Errorf("read the definitions of agents that session %s has: %w", root, err)
 	}
-	p.Types = p.Types.Or(before.Types)
+	p.remember(before, trusted)
 	return nil
 }
 

@@ -63,11 +63,11 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 	if err != nil {
 		return begun, err
 	}
-	e.guard.meet(b.Cwd, p, profiles.runs)
-	warnings = append(warnings, e.lookAtServers(ctx, a.app, profiles, p, s.ID, b.Cwd, s.Type, authority)...)
-	if err := profiles.recall(ctx, a.app.trees.store, s.ID, ad.Settings.Definitions); err != nil {
+	if err := profiles.recall(ctx, a.app.trees.store, s.ID, ad.Settings.Definitions, p.trusted()); err != nil {
 		return begun, err
 	}
+	e.guard.meet(b.Cwd, p, profiles.runs)
+	warnings = append(warnings, e.lookAtServers(ctx, a.app, profiles, p, s.ID, b.Cwd, s.Type, authority)...)
 	if ad.Settings, ad.Definitions, err = a.runSettings(b, p.settings, profiles, *ad.Settings); err != nil {
 		return begun, err
 	}

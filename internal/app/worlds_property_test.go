@@ -214,7 +214,7 @@ func (w *world) open(t *rapid.T, trusted bool, place wire.Place) *reader {
 		r.uses = append(r.uses, *usesSkill(a.dirs, k))
 	}
 	r.from = x.servers.Known(w.dir).Servers
-	tree := x.servers.Open(w.dir, x.tools.Set, func(string) ([]entry.Ref, string) { return nil, "" }, nil)
+	tree := x.servers.Open(w.dir, x.tools.Set, func(string) servers.Refs { return servers.Refs{} }, nil)
 	r.served = tree.Tools(&x.main)
 	tree.Close()
 	return r

@@ -125,8 +125,6 @@ type Kept struct {
 	Scope  troupe.MemoryScope
 	Folder string
 	Tree   troupe.SessionID // whose it is, of a local one
-	// ReadOnly: agents are told of it, and do not write it.
-	ReadOnly bool
 }
 
 // List finds the memories that are there, the user's first.
@@ -158,7 +156,7 @@ func (p Places) List() ([]Kept, error) {
 			continue // it is the user's
 		}
 		errs = append(errs, add(dir, sharedFolder, Kept{Scope: troupe.MemoryProject}),
-			add(dir, ownFolder, Kept{Scope: troupe.MemoryLocal, ReadOnly: true}))
+			add(dir, ownFolder, Kept{Scope: troupe.MemoryLocal}))
 	}
 	trees, err := os.ReadDir(p.Data)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

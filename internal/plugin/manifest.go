@@ -75,7 +75,6 @@ func (r *reader) read() {
 		if missing(err) {
 			continue
 		}
-		r.plugin.Manifest = r.at(name)
 		if err != nil {
 			r.unusable(r.at(name), "the manifest cannot be read: "+front.Reason(err))
 			return

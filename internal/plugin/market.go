@@ -20,8 +20,7 @@ type Market struct {
 
 // Entry is a plugin that a marketplace has.
 type Entry struct {
-	Name        string
-	Description string
+	Name string
 	// Dir is its folder, in the checkout; "" if it lies elsewhere: then Elsewhere says where, and what to do.
 	Dir       string
 	Elsewhere string
@@ -107,14 +106,13 @@ func (m *Market) Entry(name string) (Entry, bool) {
 // entry reads one plugin of an index.
 func (r *reader) entry(raw json.RawMessage, base string) (e Entry, why string) {
 	var fields struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description"`
-		Source      json.RawMessage `json:"source"`
+		Name   string          `json:"name"`
+		Source json.RawMessage `json:"source"`
 	}
 	if err := json.Unmarshal(raw, &fields); err != nil {
 		return e, "it is not an object with a name and a source"
 	}
-	e = Entry{Name: fields.Name, Description: fields.Description, Raw: raw}
+	e = Entry{Name: fields.Name, Raw: raw}
 	if bad := BadName(e.Name); bad != "" {
 		return e, fmt.Sprintf("the name %q %s", e.Name, bad)
 	}

@@ -25,7 +25,6 @@ type Plugin struct {
 	Version     string
 	Description string
 	Root        string // its folder, absolute, with no link in it
-	Manifest    string // its file; "" if it has none
 	// Index is the entry of a marketplace that adds to the manifest; nil: none does.
 	Index json.RawMessage
 	// Agents, Commands, Skills and Styles (output styles) are where these lie. Each names the plugin.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/front"
+	"github.com/troupe-dev/troupe/internal/mcp/entry"
 )
 
 // kept is a set in its stored form: what people defined. What is built in comes with the program.
@@ -175,6 +176,22 @@ func (s Set) Or(before Set) Set {
 		}
 	}
 	return out
+}
+
+// Refusing is the set with those MCP servers refused that its definitions bring in themselves and that there is a
+// reason to refuse.
+func (s Set) Refusing(why func(d Definition, server entry.Entry) string) Set {
+	s.types = maps.Clone(s.types)
+	for key, d := range s.types {
+		d.Servers.Only = slices.Clone(d.Servers.Only)
+		for i, r := range d.Servers.Only {
+			if r.Inline != nil {
+				d.Servers.Only[i].Bad = cmp.Or(r.Bad, why(d, *r.Inline))
+			}
+		}
+		s.types[key] = d
+	}
+	return s
 }
 
 // Renewed is the set with what another one, read later, has new or changed, and the names of that. What came by a flag

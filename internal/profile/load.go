@@ -16,7 +16,6 @@ type Scope = front.Scope
 
 // Scopes. What is built in has troupe.BuiltIn.
 const (
-	ScopePlugin  = front.ScopePlugin
 	ScopeUser    = front.ScopeUser
 	ScopeProject = front.ScopeProject
 	ScopeFlag    = front.ScopeFlag

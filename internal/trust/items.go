@@ -162,7 +162,7 @@ func (l *look) entries(name string, found []entry.Entry, inline bool) {
 		text += l.beside(e.Name, inline)
 		l.add(KindServer, name, text)
 		if e.Type == entry.Stdio {
-			c := command{Item: Item{KindServer, name, e.Line()}}
+			c := command{Item: Item{KindServer, name, strings.Join(append([]string{e.Command}, e.Args...), " ")}}
 			for _, value := range e.Env {
 				c.Text += " " + value
 			}

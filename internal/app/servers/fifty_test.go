@@ -71,7 +71,7 @@ func begins(tb testing.TB, r *Registry, p Places) {
 	k, problems := r.Look(tb.Context(), p, nil, service)
 	have, _ := k.Of(nil, "")
 	facts := k.Facts(have)
-	t := r.Open(p.Cwd, tool.Set{}, func(string) ([]entry.Ref, string) { return nil, "" }, nil)
+	t := r.Open(p.Cwd, tool.Set{}, func(string) Refs { return Refs{} }, nil)
 	defer t.Close()
 	if set := t.Tools(&troupe.Profile{Type: "main"}); len(problems) > 0 || len(have) != 50 || len(facts) != 1000 ||
 		len(t.States()) > 0 {

@@ -99,11 +99,19 @@ func Own(p Places) func(name string) (own string, stays bool) {
 func Scripts(p Places, more []Server) (out []string) {
 	list, _ := read(p)
 	for _, s := range append(list, more...) {
-		if s.Type == entry.Stdio && !s.Off {
-			out = append(out, hook.Scripts(p.Cwd, s.Cwd, append([]string{s.Command}, s.Args...))...)
+		if !s.Off {
+			out = append(out, s.Scripts(p.Cwd)...)
 		}
 	}
 	return out
+}
+
+// Scripts are the files and folders below a folder that it runs.
+func (s Server) Scripts(cwd string) []string {
+	if s.Type != entry.Stdio {
+		return nil
+	}
+	return hook.Scripts(cwd, s.Cwd, append([]string{s.Command}, s.Args...))
 }
 
 // strange: whoever wrote it may be anybody. It does not count before it is trusted.

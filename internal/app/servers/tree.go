@@ -19,7 +19,7 @@ type Tree struct {
 	cwd    string
 	static tool.Set
 	wrap   func([]tool.Descriptor) []tool.Descriptor // what a replay does to tools; nil: nothing
-	refs   func(kind string) ([]entry.Ref, string)
+	refs   func(kind string) Refs
 
 	mu   sync.Mutex
 	pool *mcp.Servers // made by the first call
@@ -29,9 +29,17 @@ type Tree struct {
 	later later
 }
 
-// Open makes the servers of a tree. refs are those that the definition of a type of agent names, and its file; nil:
-// it names none, and has all.
-func (r *Registry) Open(cwd string, static tool.Set, refs func(kind string) ([]entry.Ref, string),
+// Refs are the servers of a type of agents.
+type Refs struct {
+	// Named are those that its definition names; nil: it names none, and has all. Source is its file.
+	Named  []entry.Ref
+	Source string
+	// Former are those that it brought in itself when agents of it were born, and does not any more.
+	Former []Server
+}
+
+// Open makes the servers of a tree. refs are those of a type of agents.
+func (r *Registry) Open(cwd string, static tool.Set, refs func(kind string) Refs,
 	wrap func([]tool.Descriptor) []tool.Descriptor) *Tree {
 	return &Tree{r: r, cwd: cwd, static: static, refs: refs, wrap: wrap, sets: map[string]tool.Set{}}
 }
@@ -62,15 +70,19 @@ func (t *Tree) Tools(p *troupe.Profile) tool.Set {
 }
 
 // serversOf are the servers of an agent with this profile: those that its type has, and of the others that hold in
-// the folder those whose tools it was born with.
+// the folder, or that its type brought in once, those whose tools it was born with.
 func (t *Tree) serversOf(k *Known, p *troupe.Profile) []Server {
-	refs, source := t.refs(p.Type)
-	have, _ := k.Of(refs, source) // what is missing was said at the birth
-	if refs == nil {
-		return have
+	refs := t.refs(p.Type)
+	have, _ := k.Of(refs.Named, refs.Source) // what is missing was said at the birth
+	var others []Server
+	if refs.Named != nil {
+		others, _ = k.Of(nil, "")
 	}
-	all, _ := k.Of(nil, "")
-	for _, s := range all {
+	for _, s := range refs.Former {
+		more, _ := k.Of([]entry.Ref{{Name: s.Name, Inline: &s.Entry}}, s.Source)
+		others = append(others, more...)
+	}
+	for _, s := range others {
 		head := entry.Head(s.Name)
 		born := func(name string) bool { return strings.HasPrefix(name, head) }
 		if (slices.ContainsFunc(p.Tools, born) || slices.ContainsFunc(p.Deferred, born)) &&

@@ -101,33 +101,38 @@ tools is null where all tools are left to the agent.`,
 		Example: "troupe agents check\ntroupe agents check .claude/agents/reviewer.md\ntroupe agents check --json " +
 			"~/agents",
 		RunE: inSettings(c, func(ctx context.Context, a api.API, args []string) error {
-			for _, path := range args {
-				if !filepath.IsAbs(path) {
-					path = filepath.Join(c.Cwd, path)
-				}
-				q.Paths = append(q.Paths, path)
-			}
+			q.Paths = under(c.Cwd, args)
 			list, err := a.Agents(ctx, q)
 			if err != nil {
 				return err
 			}
-			return writeChecks(c, list.Files, asJSON)
+			return writeChecks(c, list.Files, asJSON, func(f wire.AgentCheck) checked {
+				return checked{f.Startable, f.Document, f.Warnings}
+			}, "agent", "started here")
 		}),
 	}
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
-func writeChecks(c *console.Console, files []wire.AgentCheck, asJSON bool) error {
-	agents, failed, odd := 0, 0, 0
+// checked is what a file of definitions or skills was read as, for people.
+type checked struct {
+	good, document bool
+	warnings       []string
+}
+
+// writeChecks says what is wrong with files: in JSON each as it is, else its warnings, and how many there are of each.
+func writeChecks[T any](c *console.Console, files []T, asJSON bool, of func(T) checked, what, failing string) error {
+	good, failed, odd := 0, 0, 0
 	for _, f := range files {
+		is := of(f)
 		switch {
-		case f.Startable:
-			agents++
-		case !f.Document:
+		case is.good:
+			good++
+		case !is.document:
 			failed++
 		}
-		if len(f.Warnings) > 0 {
+		if len(is.warnings) > 0 {
 			odd++
 		}
 		if asJSON {
@@ -136,16 +141,16 @@ func writeChecks(c *console.Console, files []wire.AgentCheck, asJSON bool) error
 			}
 			continue
 		}
-		for _, w := range f.Warnings {
+		for _, w := range is.warnings {
 			if _, err := fmt.Fprintln(c.Out, console.Clean(c.Place(w))); err != nil {
 				return err
 			}
 		}
 	}
 	if !asJSON {
-		if _, err := fmt.Fprintf(c.Out, "%s: %s, %d that cannot be started here; notes on %s\n",
-			console.Count(len(files), "file"), console.Count(agents, "agent"), failed,
-			console.Count(odd, "file")); err != nil {
+		if _, err := fmt.Fprintf(c.Out, "%s: %s, %d that cannot be %s; notes on %s\n",
+			console.Count(len(files), "file"),
+			console.Count(good, what), failed, failing, console.Count(odd, "file")); err != nil {
 			return err
 		}
 	}
@@ -153,6 +158,17 @@ func writeChecks(c *console.Console, files []wire.AgentCheck, asJSON bool) error
 		return &console.Exit{Code: troupe.ExitFailed}
 	}
 	return nil
+}
+
+// under are paths that a person named, from the folder they stand in.
+func under(dir string, paths []string) (out []string) {
+	for _, path := range paths {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		out = append(out, path)
+	}
+	return out
 }
 
 func newAgentsShow(c *console.Console) *cobra.Command {

@@ -3,11 +3,9 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -93,56 +91,16 @@ line. PATH is a SKILL.md, a file of commands, or a folder with its subfolders; w
 in this folder are read. It ends with 1 if some file cannot be used. With --json, one object for each file.`,
 		Example: "troupe skills check\ntroupe skills check .claude/skills/pdf\ntroupe skills check --json ~/skills",
 		RunE: inSettings(c, func(ctx context.Context, a api.API, args []string) error {
-			for _, path := range args {
-				if !filepath.IsAbs(path) {
-					path = filepath.Join(c.Cwd, path)
-				}
-				q.Paths = append(q.Paths, path)
-			}
+			q.Paths = under(c.Cwd, args)
 			list, err := a.Skills(ctx, q)
 			if err != nil {
 				return err
 			}
-			return writeSkillChecks(c, list.Files, asJSON)
+			return writeChecks(c, list.Files, asJSON, func(f wire.SkillCheck) checked {
+				return checked{f.Loaded, f.Document, f.Warnings}
+			}, "skill", "used")
 		}),
 	}
 	jsonFlag(cmd, &asJSON)
 	return cmd
-}
-
-func writeSkillChecks(c *console.Console, files []wire.SkillCheck, asJSON bool) error {
-	loaded, failed, odd := 0, 0, 0
-	for _, f := range files {
-		switch {
-		case f.Loaded:
-			loaded++
-		case !f.Document:
-			failed++
-		}
-		if len(f.Warnings) > 0 {
-			odd++
-		}
-		if asJSON {
-			if err := c.JSON(f); err != nil {
-				return err
-			}
-			continue
-		}
-		for _, w := range f.Warnings {
-			if _, err := fmt.Fprintln(c.Out, console.Clean(c.Place(w))); err != nil {
-				return err
-			}
-		}
-	}
-	if !asJSON {
-		if _, err := fmt.Fprintf(c.Out, "%s: %s, %d that cannot be used; notes on %s\n",
-			console.Count(len(files), "file"),
-			console.Count(loaded, "skill"), failed, console.Count(odd, "file")); err != nil {
-			return err
-		}
-	}
-	if failed > 0 {
-		return &console.Exit{Code: troupe.ExitFailed}
-	}
-	return nil
 }

@@ -78,7 +78,19 @@ func (e Entry) Line() string {
 	if e.Type != Stdio {
 		return e.URL
 	}
-	return strings.TrimSpace(e.Command + " " + strings.Join(e.Args, " "))
+	words := []string{word(e.Command)}
+	for _, a := range e.Args {
+		words = append(words, word(a))
+	}
+	return strings.Join(words, " ")
+}
+
+// word is a word of a command line as a shell would have it: where it has blanks in it, its ends are seen.
+func word(s string) string {
+	if s != "" && !strings.ContainsAny(s, " \t\r\n'\"") {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // Told is all of the entry that decides what it does, for a person who is asked whether it may. Variables stand in it

@@ -356,3 +356,12 @@ func fill(t *testing.T, v reflect.Value) string {
 	}
 	return text
 }
+
+// TestLine: where the words of a command end is seen.
+func TestLine(t *testing.T) {
+	t.Parallel()
+	e := entry.Entry{Type: entry.Stdio, Command: "sh", Args: []string{"-c", "echo it's", "", "x y", "plain"}}
+	if got, want := e.Line(), `sh -c 'echo it'\''s' '' 'x y' plain`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
