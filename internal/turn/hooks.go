@@ -93,7 +93,8 @@ func (f *fold) hookRan(b troupe.HookRan) {
 		f.heard(b)
 	case troupe.HookPreToolUse, troupe.HookPostToolUse, troupe.HookPostFailure, troupe.HookPermissionRequest,
 		troupe.HookTaskCreated, troupe.HookTaskCompleted, troupe.HookTeammateIdle, troupe.HookSessionEnd,
-		troupe.HookNotification, troupe.HookPostCompact, troupe.HookWorktreeCreate, troupe.HookWorktreeRemove:
+		troupe.HookNotification, troupe.HookPostCompact, troupe.HookWorktreeCreate, troupe.HookWorktreeRemove,
+		troupe.HookStatus:
 	}
 }
 
