@@ -239,6 +239,7 @@ type recorder struct {
 	begun        map[troupe.Coord]troupe.ToolStarted
 	tools        map[troupe.Coord]*replay.Tool
 	answers      map[troupe.Coord]*troupe.Answer
+	verdicts     map[troupe.Coord]*troupe.Verdict
 	prompt       string // the first
 }
 
@@ -253,6 +254,7 @@ func newRecorder(s troupe.Session, path string) *recorder {
 		session: s, path: path, mail: make(map[int64][]troupe.MailID), asked: make(map[troupe.Coord]troupe.Call),
 		begun: make(map[troupe.Coord]troupe.ToolStarted),
 		tools: make(map[troupe.Coord]*replay.Tool), answers: make(map[troupe.Coord]*troupe.Answer),
+		verdicts: make(map[troupe.Coord]*troupe.Verdict),
 	}
 }
 
@@ -326,6 +328,8 @@ func (s *recorder) write(e troupe.Event) error {
 		at := troupe.Coord{Reply: b.Reply, Call: b.Call}
 		s.answers[at] = &troupe.Answer{Coord: at, By: b.By, Effect: b.Effect, Note: b.Note, Rule: b.Rule,
 			Said: b.Said, Mode: b.Mode, Auto: b.Auto}
+	case troupe.AutoJudged:
+		s.verdicts[troupe.Coord{Reply: b.Reply, Call: b.Call}] = &b.Verdict
 	case troupe.ToolStarted:
 		s.begun[troupe.Coord{Reply: b.Reply, Call: b.Call}] = b
 	case troupe.ToolFinished:
@@ -441,6 +445,7 @@ func (s *recorder) finished(e troupe.Event, b troupe.ToolFinished) {
 		Blocks: b.Result.Blocks, IsError: b.Result.IsError, Evidence: b.Evidence, DurationMS: b.DurationMS,
 		Denied: b.Denied != nil, Birth: s.begun[at].Child != "", Waited: s.begun[at].Wait != nil,
 		Background: b.Task != nil, Mail: b.Mail, Answer: s.answers[at],
+		Verdict: s.verdicts[at],
 	}
 	if t.Background && b.Task.Kind == troupe.TaskAgent && b.Task.Coord == at {
 		in, err := agent.Decode(t.Input)

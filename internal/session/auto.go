@@ -57,10 +57,9 @@ type inAutoJudged struct {
 
 func (inAutoJudged) input() {}
 
-// autoOf is the model of mode auto that is asked about calls of a session; "" if none is. In a replay the recording
-// has the answers.
+// autoOf is the model of mode auto that is asked about calls of a session; "" if none is.
 func autoOf(a *actor) string {
-	if a.h.d.Auto == nil || a.h.d.Replay != nil || !turn.AsksAuto(&a.st) {
+	if a.h.d.Auto == nil || !turn.AsksAuto(&a.st) {
 		return ""
 	}
 	return a.tree.chain.autoModel(a.id)
@@ -69,13 +68,17 @@ func autoOf(a *actor) string {
 // leaves reports whether the model of mode auto is asked about a call that has not run, before anybody else is: once,
 // and not where a person was asked already.
 func (c *candidate) leaves(d troupe.Decision) bool {
-	return d.Auto && c.auto != "" && c.call.Verdict == nil && c.call.Asked == nil && !c.hooked()
+	return d.Auto && c.auto != "" && c.call.Verdict == nil && c.call.Asked == nil && c.leftToAuto()
 }
 
-// hooked reports whether a hook wants to be asked before a person is. Then the model of mode auto is not: its yes would
-// go past a hook that says no.
-func (c *candidate) hooked() bool {
-	return c.hooks != nil && c.hooks.Due(c.ofCall(troupe.HookPermissionRequest, c.call.Call))
+// leftToAuto is false if a hook wants to be asked before a person is. Then the model of mode auto is not: its yes would
+// go past a hook that says no. A replay runs no hooks and asks about what was asked about when it was recorded.
+func (c *candidate) leftToAuto() bool {
+	if r := c.h.d.Replay; r != nil {
+		_, judged := r.Judged(c.self.ID, c.coord())
+		return judged
+	}
+	return c.hooks == nil || !c.hooks.Due(c.ofCall(troupe.HookPermissionRequest, c.call.Call))
 }
 
 // afterAuto says in a decision that asks what the model of mode auto said before.
@@ -83,7 +86,7 @@ func (c *candidate) afterAuto(d troupe.Decision) troupe.Decision {
 	switch {
 	case c.call.Verdict != nil:
 		d.Why += notAllowedByAuto(c.call.Verdict)
-	case d.Auto && c.auto == "" && c.tree.chain.autoModel(c.self.ID) != "" && c.h.d.Replay == nil:
+	case d.Auto && c.auto == "" && c.tree.chain.autoModel(c.self.ID) != "":
 		d.Why += "; the model of mode auto did not allow the calls before it, and is not asked again until a person " +
 			"has answered"
 	}
@@ -107,7 +110,7 @@ func notAllowedByAuto(v *troupe.Verdict) string {
 func (cs *calls) beyondAuto(in inToolDone, c turn.Call, d troupe.Decision, wants []troupe.Attempt, more bool,
 	out *tool.Output) bool {
 	q, asked := cs.places(), cs.candidate(in.call)
-	if asked.hooked() || !d.Auto || d.Beyond != troupe.Ask || more || c.Verdict != nil || c.Rounds >= maxRounds ||
+	if !asked.leftToAuto() || !d.Auto || d.Beyond != troupe.Ask || more || c.Verdict != nil || c.Rounds >= maxRounds ||
 		len(wants) > mostListed || autoOf(cs.a) == "" || !gate.AskedOf(&q, cs.a.st.Session.Cwd, wants) {
 		return false
 	}
@@ -148,11 +151,14 @@ func (cs *calls) askAuto(ctx context.Context) error {
 		return err
 	}
 	for _, q := range ask {
-		asks := asking(cs.a, q, name)
+		asks, at := asking(cs.a, q, name), troupe.Coord{Reply: cs.a.st.Calls[q.call].Reply,
+			Call: cs.a.st.Calls[q.call].Index}
 		cs.startJob(ctx, q.call, func(ctx context.Context, job *job) {
 			said := troupe.Verdict{Model: name, Effect: troupe.Ask, Failed: true,
 				Why: "the limits of this tree leave no room to ask it"}
-			switch {
+			switch r := cs.a.h.d.Replay; {
+			case r != nil:
+				said, _ = r.Judged(asks.Session.ID, at)
 			case asks.Masked:
 				said.Why = "a part of the call is taken for a secret and not shown to it"
 			case room:

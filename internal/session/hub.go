@@ -167,6 +167,8 @@ type Replay interface {
 	Cut(id troupe.SessionID, at troupe.Coord) bool
 	// Answer is what somebody said when they were asked about a call.
 	Answer(id troupe.SessionID, at troupe.Coord) (troupe.Answer, bool)
+	// Judged is what the model of mode auto said about a call; ok is false if it was not asked.
+	Judged(id troupe.SessionID, at troupe.Coord) (said troupe.Verdict, ok bool)
 }
 
 // Hub is what one process runs: the trees that it hosts, by their roots. A tree is hosted here

@@ -145,6 +145,8 @@ type Tool struct {
 	Mail       troupe.MailID `json:"mail,omitempty"`       // the mail that brought the result
 	// Answer is what somebody said when they were asked about the call.
 	Answer *troupe.Answer `json:"answer,omitempty"`
+	// Verdict is what the model of mode auto said about the call, if it was asked.
+	Verdict *troupe.Verdict `json:"verdict,omitempty"`
 	// End is how a command in the background ended, if its agent was told.
 	End *troupe.Outcome `json:"end,omitempty"`
 }

@@ -229,6 +229,15 @@ func (p *Player) Answer(id troupe.SessionID, at troupe.Coord) (troupe.Answer, bo
 	return *t.Answer, true
 }
 
+// Judged is what the model of mode auto said about a call.
+func (p *Player) Judged(id troupe.SessionID, at troupe.Coord) (troupe.Verdict, bool) {
+	t := p.tools[toolKey{p.paths[id], at.Reply, at.Call}]
+	if t == nil || t.Verdict == nil {
+		return troupe.Verdict{}, false
+	}
+	return *t.Verdict, true
+}
+
 // Result is the recorded result of a tool call.
 func (p *Player) Result(path string, reply, call int) (Tool, bool) {
 	t, ok := p.tools[toolKey{path, reply, call}]
