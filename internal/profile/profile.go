@@ -317,8 +317,8 @@ type Elsewhere struct{ Why string }
 
 func (e *Elsewhere) Error() string { return e.Why }
 
-// resolveModel finds the full name of a model. The note says that another one than the definition names is
-// taken; that a built-in type has another where its own is not to be had needs no words.
+// resolveModel finds the full name of a model. The note says that another one than the call or the definition names
+// is taken; that a built-in type has another where its own is not to be had needs no words.
 func (d Definition) resolveModel(at Place, wish string) (full, note string, err error) {
 	name := wish
 	if name == "" {
@@ -331,7 +331,9 @@ func (d Definition) resolveModel(at Place, wish string) (full, note string, err 
 	var elsewhere *Elsewhere
 	switch gone := errors.As(err, &elsewhere); {
 	case wish != "" && gone:
-		return full, "", nil
+		return full, fmt.Sprintf("the call that started it names the model %q, which is not to be had here (%s); it "+
+			"has "+
+			"its parent's, %s", wish, elsewhere.Why, full), nil
 	case err == nil, wish != "":
 		return full, "", err
 	}

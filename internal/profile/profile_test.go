@@ -184,6 +184,13 @@ func TestResolve(t *testing.T) {
 		len(p.Notes) != 1 || !strings.Contains(p.Notes[0], `names the model "gone"`) {
 		t.Errorf("%+v, %v", p, err)
 	}
+	far := place()
+	far.Named = func(string) (string, error) { return "p/parent", &Elsewhere{Why: "KEY is not set"} }
+	if p, err = resolve("Explore", far, troupe.Spawn{Model: "far"}); err != nil || p.Model != "p/parent" ||
+		len(p.Notes) != 1 ||
+		!strings.Contains(p.Notes[0], `names the model "far", which is not to be had here (KEY is`) {
+		t.Errorf("a provider that is not set up: %+v, %v", p, err)
+	}
 	local := place()
 	local.Named = func(string) (string, error) { return "", errors.New("no aliases here") }
 	if p, err = resolve("Explore", local, troupe.Spawn{}); err != nil || p.Model != "p/parent" {

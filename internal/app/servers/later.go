@@ -3,6 +3,7 @@ package servers
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -63,6 +64,17 @@ func (l *later) tell(s Server, id troupe.SessionID, born, now mcp.List) (before 
 	}
 	l.told[id][key] = now
 	return before
+}
+
+// forget is told that an agent has ended, and with it the servers that were its own.
+func (l *later) forget(id troupe.SessionID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	its := func(of served, _ mcp.List) bool { return of.owner == mcp.Owner(id) }
+	maps.DeleteFunc(l.now, its)
+	if maps.DeleteFunc(l.told[id], its); len(l.told[id]) == 0 {
+		delete(l.told, id)
+	}
 }
 
 func ownerOf(s Server, id troupe.SessionID) mcp.Owner {

@@ -95,6 +95,7 @@ func (t *Tree) serversOf(k *Known, p *troupe.Profile) []Server {
 
 // Ended implements session.TreeTools.
 func (t *Tree) Ended(id troupe.SessionID) {
+	t.later.forget(id)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.pool != nil {
