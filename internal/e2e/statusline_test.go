@@ -127,6 +127,7 @@ func TestStatusLineOfProject(t *testing.T) {
 	term, end := p.talk(100, args...)
 	shows(term, "hook in .claude/settings.json: the status line: sh line.sh project")
 	shows(term, "script in line.sh")
+	shows(term, "Enter?")
 	term.Keys("no\r")
 	shows(term, "\n>")
 	term.Keys("hi\r")
@@ -137,6 +138,7 @@ func TestStatusLineOfProject(t *testing.T) {
 	}
 	term, end = p.talk(100, args...)
 	shows(term, "the status line: sh line.sh project")
+	shows(term, "Enter?")
 	term.Keys("yes\r")
 	shows(term, "line of project, 100 columns")
 	p.write("line.sh", "echo evil\n")

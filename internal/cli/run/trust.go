@@ -45,26 +45,27 @@ func askTrust(ctx context.Context, c *console.Console, a api.Trusting, cwd strin
 func asksFor(c *console.Console, u wire.Untrusted) (bool, error) {
 	rows := trustRows(c, u)
 	for page := pageRows(c); len(rows) > page; rows = rows[page:] {
-		fmt.Fprintf(c.Out, "%s\n%s more. Enter shows them, n + Enter trusts nothing: ",
-			strings.Join(rows[:page], "\n"), console.Count(len(rows)-page, "row"))
+		fmt.Fprintln(c.Out, strings.Join(rows[:page], "\n"))
 		dropTyped(c.In)
+		fmt.Fprintf(c.Out, "%s more. Enter shows them, n + Enter trusts nothing: ",
+			console.Count(len(rows)-page, "row"))
 		if word, err := readWord(c.In); err != nil || word == "n" || word == "no" {
 			return false, err
 		}
 	}
+	fmt.Fprintln(c.Out, strings.Join(rows, "\n"))
+	dropTyped(c.In)
 	question := "Trust them, until they change? Without it Troupe works here with your own settings alone. y/n + " +
 		"Enter? "
-	rows = append(rows, console.WrapText(strings.TrimSpace(question), c.Width)+" ")
-	if _, err := fmt.Fprint(c.Out, strings.Join(rows, "\n")); err != nil {
+	if _, err := fmt.Fprint(c.Out, console.WrapText(strings.TrimSpace(question), c.Width)+" "); err != nil {
 		return false, err
 	}
-	dropTyped(c.In)
 	word, err := readWord(c.In)
 	return word == "y" || word == "yes", err
 }
 
-// dropTyped forgets what was typed at a terminal before a question could be read: it answers none. What it means for
-// the conversation is typed again.
+// dropTyped forgets what was typed at a terminal before a question stands there: it answers none. What was meant for the
+// conversation is typed again. What is typed once the question is there counts, so this comes before it.
 func dropTyped(in io.Reader) {
 	if f, ok := in.(interface{ Fd() uintptr }); ok && term.IsTerminal(f.Fd()) {
 		flush(int(f.Fd()))
