@@ -36,6 +36,7 @@ type explainer struct {
 	folders   []profile.Folder                    // of definitions
 	style     profile.Styling
 	depth     int               // how deep trees may grow
+	trusted   bool              // what the folder's own files allow counts
 	judged    *troupe.Judgement // what hooks say about the call; nil: nothing
 }
 
@@ -49,7 +50,8 @@ func (a machine) explainerAt(ctx context.Context, r wire.Begin) (*explainer, []s
 		p.trust.Trusted, p.trust.Questions = true, nil
 	}
 	x := &explainer{app: a.app, request: r, skip: p.untrustedAgents(),
-		folders: p.agentFolders(a.app.dirs, r.Cwd), depth: p.settings.Agents.MaxDepth}
+		folders: p.agentFolders(a.app.dirs, r.Cwd), depth: p.settings.Agents.MaxDepth,
+		trusted: len(p.trust.Questions) == 0}
 	x.guard = a.app.newGuard(ctx)
 	if x.tools, err = a.app.newToolbox(x.guard); err != nil {
 		return nil, nil, err

@@ -49,8 +49,12 @@ func (a serving) Servers(ctx context.Context, q wire.ServerQuery) (out wire.Serv
 		out.Servers = append(out.Servers, row.ServerRow)
 	}
 	if !found {
+		hint := "`troupe mcp list` shows those there are."
+		if !x.trusted {
+			hint += " Those of this project count once its folder is trusted: `troupe --trust`."
+		}
 		return out, &troupe.UserError{Problem: fmt.Sprintf("there is no MCP server %q here", q.Test),
-			Hint: "`troupe mcp list` shows those there are.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
+			Hint: hint, Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
 	}
 	return out, nil
 }

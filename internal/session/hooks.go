@@ -211,7 +211,7 @@ func (hk *hooking) afterDone(in inAfterHooks) error {
 
 // fromHook is what a hook tells the model.
 func fromHook(text string) string {
-	return troupe.Quote("system-reminder", "A hook that the user has set says: "+text)
+	return troupe.Quote("system-reminder", fromHooks(text))
 }
 
 // withContext puts what hooks said before a call beside its result, whatever became of it.

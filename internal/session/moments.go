@@ -142,7 +142,7 @@ func fromHooks(text string) string {
 	if text == "" {
 		return ""
 	}
-	return "A hook that the user has set says: " + text
+	return "A hook that is set here says: " + text
 }
 
 // notice tells the model what hooks say, and ends the run if they want that.

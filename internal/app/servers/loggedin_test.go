@@ -58,7 +58,7 @@ func TestLoggedIn(t *testing.T) {
 	if err := p.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := look("/f"); got != "what it offers is not known yet" {
+	if got := look("/f"); !strings.HasPrefix(got, "what it offers is not known yet; `troupe mcp test other`") {
 		t.Errorf("who is logged in is told %q", got)
 	}
 	if got := look("/g"); got != (&mcp.LoginError{Server: "other"}).Error() {

@@ -112,7 +112,8 @@ func (k *Known) List(e entry.Entry) (mcp.List, string) {
 	if why := k.failed[e.Hash()]; why != "" {
 		return mcp.List{}, why
 	}
-	return mcp.List{}, "what it offers is not known yet"
+	return mcp.List{}, "what it offers is not known yet; `troupe mcp test " + e.Name +
+		"` asks it, and so does the next session"
 }
 
 // Look reads the servers of a folder, and lists those that were never seen: each is started once, and ended again.

@@ -301,8 +301,12 @@ func listAgents(ctx context.Context, v *conversation, _ string) error {
 		}
 		facts := []string{state, console.Count(a.Turns, "turn"), console.Count(a.ToolUses, "tool"),
 			troupe.FormatTokens(a.Usage.Total()) + " tokens", troupe.Dollars(a.CostUSD).String(), took}
-		fmt.Fprintf(&b, "%s %s (%s)\n   %s\n", num, console.Middle(console.Line(a.Path, 0), 40),
-			console.Line(a.Type, 20), strings.ReplaceAll(strings.ReplaceAll(strings.Join(facts, "\n"), " ", fixed),
+		kind := ""
+		if a.Type != a.Path { // else it would say main twice
+			kind = " (" + console.Line(a.Type, 20) + ")"
+		}
+		fmt.Fprintf(&b, "%s %s%s\n   %s\n", num, console.Middle(console.Line(a.Path, 0), 40), kind,
+			strings.ReplaceAll(strings.ReplaceAll(strings.Join(facts, "\n"), " ", fixed),
 				"\n",
 				fixed+"· "))
 	}

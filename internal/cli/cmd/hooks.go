@@ -74,6 +74,7 @@ troupe hooks try UserPromptSubmit --text "what is the password?"`,
 
 func writeTry(c *console.Console, list wire.HookList) error {
 	for _, b := range list.Ran {
+		b.Coord = nil // of a call that was made up
 		if _, err := fmt.Fprintln(c.Out, describeHook(b)); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -20,6 +21,8 @@ func Hook(b troupe.HookRan) string {
 		return name + " failed: " + Line(b.Why, 400)
 	case b.GoesOn:
 		return name + " does not let the agent end yet: " + Line(cmp.Or(b.Why, "it gives no reason"), 400)
+	case b.Effect == troupe.HookDenied && b.Coord != nil && b.Event == troupe.HookPreToolUse && b.Message == "":
+		return "" // the call says who denied it, and why
 	case b.Effect == troupe.HookDenied && b.Message != "":
 		return name + " refused: " + Line(cmp.Or(b.Why, "it gives no reason"), 400) + "; " + Line(b.Message, 400)
 	case b.Effect == troupe.HookDenied:
@@ -32,4 +35,12 @@ func Hook(b troupe.HookRan) string {
 		return name + " took " + took.Round(time.Second).String()
 	}
 	return ""
+}
+
+// Denial is why a call was denied, behind the mark that says that it was: what somebody answered says so itself.
+func Denial(why string) (mark, text string) {
+	if strings.HasPrefix(why, "denied by ") {
+		return "", why
+	}
+	return "denied: ", why
 }

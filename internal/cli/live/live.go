@@ -167,7 +167,8 @@ func (v *View) finished(a *agent, b troupe.ToolFinished) {
 	case TellsBoard(b.Name) && !b.Result.IsError && b.Denied == nil:
 		return // what it changed was said
 	case b.Denied != nil:
-		v.line(a, "│", v.paint(31, "✗ ")+text+v.paint(31, " denied: "+console.Line(b.Denied.Why, v.room(200))))
+		mark, why := console.Denial(b.Denied.Why)
+		v.line(a, "│", v.paint(31, "✗ ")+text+v.paint(31, " "+mark+console.Line(why, v.room(200))))
 		return
 	case b.Result.IsError:
 		v.line(a, "│", v.paint(31, "✗ ")+text+

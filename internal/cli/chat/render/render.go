@@ -186,7 +186,10 @@ func changed(b troupe.AuthorityChanged) string {
 		}
 		return fmt.Sprintf("%s is %s from now on (%s)", r.Text, what, b.By)
 	}
-	return b.By
+	if strings.HasPrefix(b.By, "mode ") {
+		return b.By
+	}
+	return fmt.Sprintf("mode %s (%s)", b.Authority.Mode, b.By)
 }
 
 // called is the one name that an agent has wherever it is shown.
@@ -274,7 +277,8 @@ func (v *View) finished(a *agent, b troupe.ToolFinished) {
 	case live.TellsBoard(b.Name) && !b.Result.IsError && b.Denied == nil: // what it changed was said
 	case b.Denied != nil:
 		v.call(a, v.paint(31, "✗ "), call.Name, what, "")
-		wrapped(v, a, "  ", "denied: ", 31, b.Denied.Why)
+		mark, why := console.Denial(b.Denied.Why)
+		wrapped(v, a, "  ", mark, 31, why)
 	case b.Interrupt:
 		v.call(a, v.paint(33, "! "), call.Name, what, "interrupted")
 	case b.Result.IsError:

@@ -425,13 +425,16 @@ func TestSaysWhat(t *testing.T) {
 			Rules: []troupe.Rule{rule}}, By: rule.Source}},
 		{Session: root, Body: troupe.AuthorityChanged{Authority: troupe.Authority{Mode: "plan",
 			Rules: []troupe.Rule{rule}}, By: "mode plan"}},
+		{Session: root, Body: troupe.AuthorityChanged{Authority: troupe.Authority{Mode: "acceptEdits"},
+			By: "the approval of the plan by you"}},
 	} {
 		e.Seq = int64(i + 1)
 		v.Event(e)
 	}
 	const want = "└─ 1 done · 0 tool uses · 0 tokens · 0.0 s · kid\n" +
 		"permissions changed: Bash(go test *) is allowed from now on (granted by you)\n" +
-		"permissions changed: mode plan\n"
+		"permissions changed: mode plan\n" +
+		"permissions changed: mode acceptEdits (the approval of the plan by you)\n"
 	if got, _ := v.Take(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
