@@ -14,6 +14,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/disk"
 	"github.com/troupe-dev/troupe/internal/model"
 	"github.com/troupe-dev/troupe/internal/model/anthropic"
 	"github.com/troupe-dev/troupe/internal/model/openai"
@@ -68,7 +69,7 @@ func (m *models) load() (*model.Catalog, error) {
 	if m.catalog != nil {
 		return m.catalog, nil
 	}
-	override, err := os.ReadFile(m.file)
+	override, err := disk.Read(m.file, disk.Most)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, &troupe.UserError{
 			Problem: "the table of models cannot be read: " + err.Error(),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 // plans implements session.Plans: a file for each session, in a folder of Troupe's own data.
@@ -31,7 +32,7 @@ func (p plans) File(s troupe.Session) string {
 
 // Read implements session.Plans.
 func (p plans) Read(file string) (string, error) {
-	text, err := os.ReadFile(file)
+	text, err := disk.Read(file, disk.Most)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

@@ -9,11 +9,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
 	"github.com/troupe-dev/troupe/internal/model/replay"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/tool/agent"
@@ -82,7 +82,7 @@ func (a *App) place(cwd string) replay.Place {
 // models have none, and their addresses are nobody's business.
 func (a *App) files() (settings, catalog string, err error) {
 	read := func(path string) ([]byte, error) {
-		data, err := os.ReadFile(path)
+		data, err := disk.Read(path, disk.Most)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, nil
 		}
@@ -165,25 +165,20 @@ func inJSON(s string, html bool) string {
 
 // SaveRecording writes a recording for its owner alone. The file is there when all of it is. One
 // of that name that is there already is left alone, unless it may be replaced.
-func SaveRecording(path string, rec Recording, replace bool) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // of mode 0600
+func SaveRecording(path string, rec Recording, replace bool) error {
+	temp, err := disk.Draft(path, 0o600, rec.Write)
+	if err == nil && !replace {
+		if err := Unwritten(path); err != nil {
+			return errors.Join(err, os.Remove(temp))
+		}
+	}
+	if err == nil {
+		err = disk.Settle(temp, path)
+	}
 	if err != nil {
 		return unwritable(path, err)
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(unwritable(path, err), os.Remove(f.Name()))
-		}
-	}()
-	if err := errors.Join(rec.Write(f), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if !replace {
-		if err := Unwritten(path); err != nil {
-			return err
-		}
-	}
-	return os.Rename(f.Name(), path)
+	return nil
 }
 
 // Unwritten refuses a file that is there already.

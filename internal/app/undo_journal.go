@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/content"
+	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 // undoEntry is the record of one undo: what it did, and from what it can be taken back. It
@@ -96,7 +98,7 @@ func (j undoJournal) name(number int) string {
 func (j undoJournal) read() ([]undoEntry, error) {
 	var out []undoEntry
 	for {
-		data, err := os.ReadFile(j.name(len(out) + 1))
+		data, err := disk.Read(j.name(len(out)+1), disk.Most)
 		if errors.Is(err, fs.ErrNotExist) {
 			return out, nil
 		}
@@ -129,7 +131,7 @@ func (j undoJournal) begin(e undoEntry) error {
 	if _, lerr := os.Lstat(name); lerr == nil {
 		return errors.Join(fs.ErrExist, os.Remove(temp))
 	}
-	return os.Rename(temp, name) // a file system without hard links
+	return disk.Settle(temp, name) // a file system without hard links
 }
 
 // finish replaces an entry by what came of it.
@@ -139,7 +141,7 @@ func (j undoJournal) finish(e undoEntry) error {
 	if err != nil {
 		return err
 	}
-	return os.Rename(temp, j.name(e.Number))
+	return disk.Settle(temp, j.name(e.Number))
 }
 
 func (j undoJournal) write(e undoEntry) (temp string, err error) {
@@ -147,16 +149,8 @@ func (j undoJournal) write(e undoEntry) (temp string, err error) {
 	if err != nil {
 		return "", err
 	}
-	f, err := os.CreateTemp(j.dir, ".entry-*")
-	if err != nil {
-		return "", err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return "", errors.Join(err, os.Remove(f.Name()))
-	}
-	return f.Name(), nil
+	return disk.Draft(j.name(e.Number), 0o600, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
 }

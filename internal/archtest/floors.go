@@ -71,7 +71,7 @@ func house() []room {
 		},
 		{
 			path: "internal/cli", floor: 4, packages: []string{"internal/cli/...", "internal/tui/...", "internal/api",
-				"internal/wire/..."},
+				"internal/wire/...", "internal/disk"},
 			why: "a command that knew the app could be given only by the process that has the home open; what asks " +
 				"the api alone works over a socket as well, and no verb is typed twice",
 		},
@@ -103,6 +103,7 @@ func house() []room {
 		why: "the list of tools knows each of them, and nothing that uses them",
 	})
 	rooms = append(rooms,
+		room{path: "internal/disk", floor: 1, why: "how a file is read and replaced is the same whatever stands in it"},
 		room{path: "internal/gate/rule", floor: 1, why: "what people wrote must be readable without what it is about"},
 		room{path: "internal/gate/command", floor: 1, packages: []string{"internal/gate/rule"},
 			why: "what a command does is a fact, whoever decides about it"},
@@ -132,6 +133,11 @@ func house() []room {
 		"content", "proxy", "hidden",
 	} {
 		rooms = append(rooms, room{path: "internal/" + name, floor: 1, why: mechanism})
+	}
+	for i := range rooms {
+		if rooms[i].floor == 1 && rooms[i].path != "internal/disk" { // reading a file is no neighbour's business
+			rooms[i].packages = append(rooms[i].packages, "internal/disk")
+		}
 	}
 	return rooms
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 // kept is a file of rules that the user answered "always" to, in one folder. It stands in the
@@ -51,7 +52,7 @@ func KeptRules(file string) ([]troupe.Rule, error) {
 
 func readKept(file string) (kept, error) {
 	var k kept
-	data, err := os.ReadFile(file)
+	data, err := disk.Read(file, maxSettings)
 	if errors.Is(err, fs.ErrNotExist) {
 		return k, nil
 	}
@@ -96,17 +97,8 @@ func Keep(file, folder, rule string) error {
 	if err := enc.Encode(k); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".kept-*")
-	if err != nil {
+	if err := disk.Replace(file, b.Bytes(), 0o600); err != nil {
 		return fmt.Errorf("keep the rule: %w", err)
-	}
-	_, err = tmp.Write(b.Bytes())
-	err = errors.Join(err, tmp.Sync(), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), file)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("keep the rule: %w", err), os.Remove(tmp.Name()))
 	}
 	return nil
 }

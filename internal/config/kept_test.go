@@ -34,7 +34,7 @@ func TestKeep(t *testing.T) {
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v: others may read or write it", info.Mode(), err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(file), ".kept-*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(file), ".new-*")); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
 	}
 	if err := os.WriteFile(file, []byte(`{"folder":"/x","deny":["Bash"]}`), 0o600); err != nil {

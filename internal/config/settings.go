@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 // Settings are one file of ours, or what becomes of several (see All).
@@ -173,26 +173,19 @@ func (s Settings) Rules() []troupe.Rule {
 // maxSettings is far more than anybody writes by hand.
 const maxSettings = 1 << 20
 
-// readFile reads a file of settings. It does not wait, should it be a pipe that nobody writes to.
+// readFile reads a file of settings, or the beginning of one that is larger.
 func readFile(path string) ([]byte, fs.FileInfo, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := os.OpenFile(path, disk.Flags, 0)
 	if err != nil {
 		return nil, nil, err
 	}
 	return readOpen(f)
 }
 
-var errNotRegular = errors.New("it is not a regular file")
-
 func readOpen(f *os.File) (data []byte, info fs.FileInfo, err error) {
-	defer func() { err = errors.Join(err, f.Close()) }()
-	if info, err = f.Stat(); err != nil {
-		return nil, nil, err
+	if data, info, err = disk.ReadFrom(f, maxSettings); errors.Is(err, disk.ErrTooLarge) {
+		err = nil // the parser says so, and keeps what it forbids
 	}
-	if !info.Mode().IsRegular() {
-		return nil, nil, errNotRegular
-	}
-	data, err = io.ReadAll(io.LimitReader(f, maxSettings+1))
 	return data, info, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 // Scope is whose a file of settings is, the weakest first: of a value that several set, the
@@ -274,7 +275,7 @@ func (r *reader) project(folders []string) {
 // file reads one file of a project. It is opened through an os.Root: a link may not lead out
 // of the project, to a file that somebody else made or that says what is private.
 func (r *reader) file(root *os.Root, name string, s Source, claude bool) {
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := root.OpenFile(name, disk.Flags, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return
 	}

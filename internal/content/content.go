@@ -24,6 +24,7 @@ import (
 	"path/filepath"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 // ErrDamaged is a content that is kept but is not what its hash says.
@@ -80,19 +81,12 @@ func (s *Store) put(hash string, content []byte) error {
 	if kept, err := s.Get(hash); err == nil && bytes.Equal(kept, content) {
 		return syncDir(s.dir) // whoever put it first may not have come as far
 	}
-	f, err := os.CreateTemp(s.dir, ".put-*")
+	temp, err := disk.Draft(s.name(hash), 0o600, func(w io.Writer) error { return pack(w, content) })
+	if err == nil {
+		err = disk.Settle(temp, s.name(hash))
+	}
 	if err != nil {
 		return err
-	}
-	err = pack(f, content)
-	if err == nil {
-		err = f.Sync() // else a loss of power could leave the name with nothing in it
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), s.name(hash))
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return syncDir(s.dir)
 }
@@ -112,7 +106,7 @@ func (s *Store) Get(hash string) ([]byte, error) {
 	if !isHash(hash) {
 		return nil, fmt.Errorf("content %q: no such hash is possible: %w", hash, troupe.ErrNotFound)
 	}
-	f, err := os.Open(s.name(hash))
+	f, err := os.OpenFile(s.name(hash), disk.Flags, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("content %s: %w", hash, troupe.ErrNotFound)
 	}

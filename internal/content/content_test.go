@@ -186,7 +186,7 @@ func TestPutFails(t *testing.T) {
 	if hash, err := s.Put([]byte("x")); err == nil || hash != "" {
 		t.Errorf("kept over a folder: %q, %v", hash, err)
 	}
-	if left, err := filepath.Glob(filepath.Join(dir, ".put-*")); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(filepath.Join(dir, ".new-*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %q, %v", left, err)
 	}
 }

@@ -9,12 +9,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"unicode/utf8"
+
+	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 // MaxFile is the most bytes of a file that are read, far more than a prompt should have.
@@ -99,7 +99,7 @@ func (p Plain) OpenFile(name string, flag int, perm os.FileMode) (*os.File, erro
 
 // open opens without waiting, should the name be a pipe that no process writes to.
 func open(in Folder, name string) (*os.File, error) {
-	return in.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	return in.OpenFile(filepath.FromSlash(name), disk.Flags, 0)
 }
 
 // ReadFile reads a regular file of at most MaxFile bytes.
@@ -142,18 +142,16 @@ func read(in Folder, name string, look func(opened os.FileInfo) (string, error))
 	if err != nil {
 		return nil, "", err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
 	info, err := f.Stat()
+	if err == nil {
+		real, err = look(info)
+	}
 	if err != nil {
-		return nil, "", err
+		return nil, real, errors.Join(err, f.Close())
 	}
-	if !info.Mode().IsRegular() {
-		return nil, "", errors.New("it is not a regular file")
+	if data, _, err = disk.ReadFrom(f, MaxFile); errors.Is(err, disk.ErrTooLarge) {
+		err = nil // whoever wants all of it looks at how much there is
 	}
-	if real, err = look(info); err != nil {
-		return nil, real, err
-	}
-	data, err = io.ReadAll(io.LimitReader(f, MaxFile+1))
 	return data, real, err
 }
 

@@ -1,7 +1,6 @@
 package front
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 // Index is where what was made of files is kept for the next process, so that it need not read and parse them again:
@@ -103,7 +103,7 @@ func (r *Reader) Use(x Index, sources []Source) {
 // load reads the sections of so many sources; there are none if the file is not this program's, or not whole.
 func (x *indexing) load(n int) []section {
 	none := make([]section, n)
-	f, err := os.Open(x.file)
+	f, err := os.OpenFile(x.file, disk.Flags, 0)
 	if err != nil {
 		return none
 	}
@@ -129,45 +129,14 @@ func (r *Reader) Save() {
 		return // the next process reads all files too
 	}
 	x.changed = false
-	x.tidy()
+	disk.Tidy(x.Folder, maxIndexes)
 }
 
-func (x *indexing) write(data []byte) (err error) {
+func (x *indexing) write(data []byte) error {
 	if err := os.Mkdir(x.Folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err // what only asks makes no home
 	}
-	f, err := os.CreateTemp(x.Folder, ".new-*") // 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), x.file)
-	}
-	if err != nil {
-		err = errors.Join(err, os.Remove(f.Name()))
-	}
-	return err
-}
-
-// tidy removes the oldest files where there are too many.
-func (x *indexing) tidy() {
-	entries, err := os.ReadDir(x.Folder)
-	if err != nil || len(entries) <= maxIndexes {
-		return
-	}
-	var files []fs.FileInfo
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil {
-			files = append(files, info)
-		}
-	}
-	slices.SortFunc(files, func(a, b fs.FileInfo) int {
-		return cmp.Or(a.ModTime().Compare(b.ModTime()), strings.Compare(a.Name(), b.Name()))
-	})
-	for _, f := range files[:max(len(files)-maxIndexes, 0)] {
-		_ = os.Remove(filepath.Join(x.Folder, f.Name())) // the next one to write tries again
-	}
+	return disk.Cache(x.file, data)
 }
 
 // of is what is to be read of the next source by the index; nil: nothing. A project's files are always read: what of

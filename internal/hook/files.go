@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 // maxRead is what is read of a pipe or a device, which has no end of its own. Of a file all is.
@@ -56,7 +58,7 @@ const mostBelow = 2000
 // Digest is a hash of what a command runs: of a file, or of all files in a folder. What programs keep there for
 // themselves, when they run, is not in it: they check it, and agents do not write there.
 func Digest(name string) (string, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := os.OpenFile(name, disk.Flags, 0)
 	if err != nil {
 		return "", err
 	}

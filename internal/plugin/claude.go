@@ -2,11 +2,11 @@ package plugin
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
+
+	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 // Installed is a plugin that Claude Code has installed.
@@ -56,12 +56,7 @@ func InstalledIn(dir string) (plugins []Installed, markets []string) {
 }
 
 func readState(file string, to any) {
-	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return
-	}
-	defer f.Close() //nolint:errcheck // only read from
-	if data, err := all(f); err == nil {
+	if data, err := disk.Read(file, maxConfig); err == nil {
 		_ = json.Unmarshal(data, to) // what could be read of it counts
 	}
 }

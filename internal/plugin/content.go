@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 // What is larger than this is not looked at whole at the start of each run.
@@ -65,7 +66,7 @@ func (p *Plugin) intoGit(name, target string) error {
 }
 
 func file(h hash.Hash, root *os.Root, name string) (err error) {
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := root.OpenFile(name, disk.Flags, 0)
 	if err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func file(h hash.Hash, root *os.Root, name string) (err error) {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: %w", name, errNotRegular)
+		return fmt.Errorf("%s: %w", name, disk.ErrNotRegular)
 	}
 	fmt.Fprintf(h, "file %q %t %d\n", name, info.Mode()&0o111 != 0, info.Size())
 	_, err = io.Copy(h, io.LimitReader(f, maxBytes))

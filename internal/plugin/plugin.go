@@ -9,13 +9,13 @@ package plugin
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 
+	"github.com/troupe-dev/troupe/internal/disk"
 	"github.com/troupe-dev/troupe/internal/front"
 )
 
@@ -118,30 +118,13 @@ func (r *reader) unusable(file, text string) {
 	r.say(front.Finding{Path: file, Text: text, Unusable: true})
 }
 
-var errNotRegular = errors.New("it is not a regular file")
-
 // data reads a file of the plugin. The name is below its folder, with slashes.
 func (r *reader) data(name string) (data []byte, err error) {
-	f, err := r.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := r.root.OpenFile(filepath.FromSlash(name), disk.Flags, 0)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return all(f)
-}
-
-func all(f *os.File) ([]byte, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errNotRegular
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
-	if err == nil && len(data) > maxConfig {
-		return nil, errors.New("it is too large")
-	}
+	data, _, err = disk.ReadFrom(f, maxConfig)
 	return data, err
 }
 

@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
 	"github.com/troupe-dev/troupe/internal/hook"
 )
 
@@ -266,17 +267,18 @@ func digest(data []byte) string {
 
 // read does not wait, should the name be a pipe that nobody writes to.
 func (l *look) read(name string, most int64) ([]byte, error) {
-	f, err := l.root.OpenFile(filepath.Join(l.below, filepath.FromSlash(name)), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := l.root.OpenFile(filepath.Join(l.below, filepath.FromSlash(name)), disk.Flags, 0)
 	if err != nil {
 		return nil, err
 	}
-	return readOpen(f, most)
+	data, _, err := disk.ReadFrom(f, most)
+	return data, err
 }
 
 // folder finds the Markdown files below a folder. Links to folders are not followed: they could
 // lead round in circles.
 func (l *look) folder(dir string, depth int, find func(name string, data []byte)) {
-	f, err := l.root.OpenFile(filepath.Join(l.below, filepath.FromSlash(dir)), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := l.root.OpenFile(filepath.Join(l.below, filepath.FromSlash(dir)), disk.Flags, 0)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 			l.problem(dir, err)
@@ -336,7 +338,7 @@ func (l *look) scripts() {
 			}
 			data, err := l.read(name, maxScript)
 			switch {
-			case errors.Is(err, errTooLarge):
+			case errors.Is(err, disk.ErrTooLarge):
 				l.problem(name, err)
 			case err == nil:
 				seen++

@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 // mainFolder is the folder of the main work tree that stands for dir in a worktree of its
@@ -76,35 +76,11 @@ func rebase(dir, path string) string {
 
 // line reads a file that holds one line, "" if it does not.
 func line(path string) string {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return ""
-	}
-	data, err := readOpen(f, 8<<10)
+	data, err := disk.Read(path, 8<<10)
 	if err != nil || strings.ContainsRune(string(data), 0) {
 		return ""
 	}
 	return strings.TrimSpace(string(data))
-}
-
-var (
-	errNotRegular = errors.New("it is not a regular file")
-	errTooLarge   = errors.New("it is too large")
-)
-
-func readOpen(f *os.File, most int64) (data []byte, err error) {
-	defer func() { err = errors.Join(err, f.Close()) }()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errNotRegular
-	}
-	if data, err = io.ReadAll(io.LimitReader(f, most+1)); err == nil && int64(len(data)) > most {
-		return nil, errTooLarge
-	}
-	return data, err
 }
 
 // maxLook bounds how much of a folder is looked at to find out whether it holds many projects.

@@ -16,12 +16,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 // Record is what was trusted, once.
@@ -226,16 +227,9 @@ func (s *Store) record(folder string) (Record, bool, error) {
 }
 
 func (s *Store) read(name string) (Record, bool) {
-	f, err := os.Open(name)
-	if err != nil {
-		return Record{}, false
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxRecord))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return Record{}, false
-	}
+	data, err := disk.Read(name, maxRecord)
 	var r Record
-	if json.Unmarshal(data, &r) != nil || r.Hash == "" {
+	if err != nil || json.Unmarshal(data, &r) != nil || r.Hash == "" {
 		return Record{}, false
 	}
 	return r, true
@@ -243,25 +237,9 @@ func (s *Store) read(name string) (Record, bool) {
 
 // put writes a file whole or not at all. That the name survives a loss of power is not worth
 // waiting for: at worst the question is asked again.
-func (s *Store) put(name string, data []byte) (err error) {
+func (s *Store) put(name string, data []byte) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(s.dir, ".new-*") // 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
+	return disk.Replace(name, data, 0o600)
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
 	"github.com/troupe-dev/troupe/internal/front"
 	"github.com/troupe-dev/troupe/internal/hook"
 	"github.com/troupe-dev/troupe/internal/plugin"
@@ -44,7 +45,7 @@ func (h *Home) File() string { return filepath.Join(h.dirs.Config, "plugins.json
 // records reads them. What cannot be read stops a run, as settings of the user's do: guards would be lost.
 func (h *Home) records() (records, error) {
 	out := records{Plugins: map[string]record{}}
-	data, err := os.ReadFile(h.File())
+	data, err := disk.Read(h.File(), disk.Most)
 	if errors.Is(err, fs.ErrNotExist) {
 		return out, nil
 	}
@@ -66,25 +67,16 @@ func (h *Home) records() (records, error) {
 	return out, nil
 }
 
-func (h *Home) keep(r records) (err error) {
+func (h *Home) keep(r records) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err == nil {
 		err = os.MkdirAll(h.dirs.Config, 0o700)
 	}
-	var f *os.File
 	if err == nil {
-		f, err = os.CreateTemp(h.dirs.Config, ".plugins-*") // 0600
+		err = disk.Replace(h.File(), append(data, '\n'), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("keep what plugins are enabled: %w", err)
-	}
-	_, err = f.Write(append(data, '\n'))
-	// Else a loss of power could leave the name with nothing in it.
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), h.File())
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("keep what plugins are enabled: %w", err), os.Remove(f.Name()))
 	}
 	return nil
 }

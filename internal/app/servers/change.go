@@ -10,6 +10,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/disk"
 	"github.com/troupe-dev/troupe/internal/mcp/entry"
 )
 
@@ -34,7 +35,7 @@ func Change(file, name string, raw json.RawMessage) error {
 		return &troupe.UserError{Problem: fmt.Sprintf("%s was not changed: %v", file, err), Code: troupe.ExitUsage,
 			Err: err}
 	}
-	data, err := readAll(func() (*os.File, error) { return os.Open(file) }, entry.MaxFile)
+	data, err := disk.Read(file, entry.MaxFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return refused(err)
 	}
@@ -55,23 +56,15 @@ func Change(file, name string, raw json.RawMessage) error {
 	} else if filepath.Base(file) == projectFile {
 		mode = 0o644 // it is shared
 	}
-	f, err := os.CreateTemp(filepath.Dir(file), ".mcp-*")
-	if err != nil {
+	if err := disk.Replace(file, out, mode); err != nil {
 		return refused(err)
-	}
-	_, err = f.Write(out)
-	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), file)
-	}
-	if err != nil {
-		return errors.Join(refused(err), os.Remove(f.Name()))
 	}
 	return nil
 }
 
 // StandsIn reports whether a file has a server of this name.
 func StandsIn(file, name string) bool {
-	data, err := readAll(func() (*os.File, error) { return os.Open(file) }, entry.MaxFile)
+	data, err := disk.Read(file, entry.MaxFile)
 	if err != nil {
 		return false
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/troupe-dev/troupe/internal/disk"
 	"github.com/troupe-dev/troupe/internal/mcp"
 	"github.com/troupe-dev/troupe/internal/mcp/entry"
 )
@@ -20,6 +21,10 @@ type Kept string
 
 // keptForm is raised when what is kept means something else: lists of before are made anew then.
 const keptForm = 3
+
+// maxKept bounds the lists that are kept, the oldest go first. It is more than the servers of all projects that are
+// worked in at a time; one too many has its server started once more.
+const maxKept = 400
 
 // failedFor is how long a server that could not be listed is not tried again: else each session would wait for it.
 const failedFor = 10 * time.Minute
@@ -50,7 +55,7 @@ func keyOf(e entry.Entry, cwd string) string {
 // Get returns the list of an entry, or why there was none a short while ago. One that cannot be read is as good as
 // none: it is made anew.
 func (k Kept) Get(e entry.Entry, cwd string, now time.Time) (l mcp.List, found bool, failed error) {
-	data, err := os.ReadFile(k.file(e, cwd))
+	data, err := disk.Read(k.file(e, cwd), disk.Most)
 	if err != nil {
 		return mcp.List{}, false, nil
 	}
@@ -83,16 +88,9 @@ func (k Kept) Put(e entry.Entry, cwd string, l mcp.List, failed error, now time.
 	if err := os.MkdirAll(string(k), 0o700); err != nil {
 		return fmt.Errorf("keep the tools of MCP server %s: %w", e.Name, err)
 	}
-	f, err := os.CreateTemp(string(k), ".list-*")
-	if err != nil {
+	if err := disk.Cache(k.file(e, cwd), data); err != nil {
 		return fmt.Errorf("keep the tools of MCP server %s: %w", e.Name, err)
 	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), k.file(e, cwd))
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("keep the tools of MCP server %s: %w", e.Name, err), os.Remove(f.Name()))
-	}
+	disk.Tidy(string(k), maxKept)
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/disk"
 	"github.com/troupe-dev/troupe/internal/hook"
 	"github.com/troupe-dev/troupe/internal/mcp/entry"
 )
@@ -232,7 +232,7 @@ func (r *reader) project() {
 	for _, folder := range folders {
 		if below, err := filepath.Rel(folders[0], folder); err == nil {
 			r.file(filepath.Join(folder, projectFile), ScopeProject, func() (*os.File, error) {
-				return root.OpenFile(filepath.Join(below, projectFile), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+				return root.OpenFile(filepath.Join(below, projectFile), disk.Flags, 0)
 			})
 		}
 	}
@@ -241,9 +241,13 @@ func (r *reader) project() {
 // file reads one file; open is how, nil: as it is.
 func (r *reader) file(path string, scope Scope, open func() (*os.File, error)) {
 	if open == nil {
-		open = func() (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) }
+		open = func() (*os.File, error) { return os.OpenFile(path, disk.Flags, 0) }
 	}
-	data, err := readAll(open, entry.MaxFile)
+	f, err := open()
+	var data []byte
+	if err == nil {
+		data, _, err = disk.ReadFrom(f, entry.MaxFile)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return
@@ -262,22 +266,6 @@ func cause(err error) string {
 		return e.Err.Error()
 	}
 	return err.Error()
-}
-
-func readAll(open func() (*os.File, error), most int64) (data []byte, err error) {
-	f, err := open()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a regular file")
-	}
-	return io.ReadAll(io.LimitReader(f, most+1))
 }
 
 // take has entries replace weaker ones of their names.
@@ -309,9 +297,8 @@ func (r *reader) claude(scope Scope) {
 		return
 	}
 	path := filepath.Join(r.places.Dirs.Home, ".claude.json")
-	data, err := readAll(func() (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) },
-		mostState)
-	if err != nil || len(data) > mostState {
+	data, err := disk.Read(path, mostState)
+	if err != nil {
 		return // it is that program's file, and holds much else
 	}
 	var state struct {

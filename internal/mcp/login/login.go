@@ -31,6 +31,7 @@ import (
 
 	"golang.org/x/oauth2"
 
+	"github.com/troupe-dev/troupe/internal/disk"
 	"github.com/troupe-dev/troupe/internal/mcp/entry"
 )
 
@@ -104,7 +105,7 @@ func (r *record) good(now time.Time) bool {
 
 // read reads what is kept; nil if there is nothing that is this login.
 func (l *Login) read() *record {
-	data, err := os.ReadFile(l.file)
+	data, err := disk.Read(l.file, disk.Most)
 	var r record
 	if err != nil || json.Unmarshal(data, &r) != nil || r.URL != l.entry.URL || r.Source != l.source || r.Access == "" {
 		return nil
@@ -134,16 +135,8 @@ func (l *Login) write(r *record) error {
 	if err != nil {
 		return fmt.Errorf("keep the login: %w", err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(l.file), ".login-*") // of the mode 0600
-	if err != nil {
+	if err := disk.Replace(l.file, data, 0o600); err != nil {
 		return fmt.Errorf("keep the login: %w", err)
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), l.file)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("keep the login: %w", err), os.Remove(f.Name()))
 	}
 	return nil
 }

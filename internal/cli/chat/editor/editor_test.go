@@ -295,7 +295,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	if err != nil || strings.Count(string(data), "\n") != 1000 || !strings.HasPrefix(string(data), "\"entry 1500\"\n") {
 		t.Errorf("%d lines are left (%v)", strings.Count(string(data), "\n"), err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(file), ".history-*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(file), ".new-*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }

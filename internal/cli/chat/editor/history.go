@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
+
+	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 // history is what was entered before, the newest last. With a file, every entry is a line of
@@ -33,7 +34,7 @@ func openHistory(file string, mask func(string) string) (*history, error) {
 	if file == "" {
 		return h, nil
 	}
-	data, err := os.ReadFile(file)
+	data, err := disk.Read(file, disk.Most)
 	if os.IsNotExist(err) {
 		return h, nil
 	}
@@ -57,23 +58,11 @@ func openHistory(file string, mask func(string) string) (*history, error) {
 
 // rewrite replaces the file by one with the entries that are kept.
 func (h *history) rewrite() error {
-	f, err := os.CreateTemp(filepath.Dir(h.file), ".history-*")
-	if err != nil {
-		return fmt.Errorf("shorten the history: %w", err)
-	}
-	defer os.Remove(f.Name()) //nolint:errcheck // after the rename there is nothing to remove
+	var lines []byte
 	for _, s := range h.entries {
-		if err == nil {
-			_, err = f.Write(encodeEntry(s))
-		}
+		lines = append(lines, encodeEntry(s)...)
 	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), h.file)
-	}
-	if err != nil {
+	if err := disk.Cache(h.file, lines); err != nil {
 		return fmt.Errorf("shorten the history: %w", err)
 	}
 	return nil
