@@ -223,3 +223,74 @@ func TestRefusedWordsLeaveNothing(t *testing.T) {
 		h.checkTree()
 	})
 }
+
+// waits are the notifications of a kind that were told.
+type waits struct {
+	mu   sync.Mutex
+	told []string
+}
+
+func (*waits) Due(m troupe.HookMoment) bool { return m.Event == troupe.HookNotification }
+
+func (*waits) Begun(troupe.HookMoment) []troupe.HookRan { return nil }
+
+func (w *waits) Run(_ context.Context, m troupe.HookMoment, _ bool) troupe.HookSaid {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.told = append(w.told, m.Match...)
+	return troupe.HookSaid{Ran: []troupe.HookRan{{Event: m.Event, Name: "hook"}}}
+}
+
+// TestLongWaitIsTold: hooks are told once that a conversation has waited for its person for a minute, not while
+// an agent is at work, and never where no person can answer.
+func TestLongWaitIsTold(t *testing.T) {
+	t.Parallel()
+	for _, attended := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			h, hooks := newHome(t), &waits{}
+			want := func(n int) {
+				t.Helper()
+				if !attended {
+					n = 0
+				}
+				hooks.mu.Lock()
+				defer hooks.mu.Unlock()
+				if len(hooks.told) != n || n > 0 && hooks.told[n-1] != "idle_prompt" {
+					t.Errorf("attended %v: told %q, want %d", attended, hooks.told, n)
+				}
+			}
+			var work []troupe.Reply // two minutes of it
+			for range 60 {
+				work = append(work, call("Read:a"))
+			}
+			says := plays{"": append(work, say("done")), "main": {call("Agent:&X"), say("it works"), say("it is done"),
+				say("again"), say("and again")}}
+			p := h.start(says.reply, func(p *process) {
+				if attended {
+					p.settings.AskFor = time.Hour
+				}
+				p.deps = func(d *session.Deps) { d.Profiles = withHooks{inherits{p}, hooks} }
+			}).beginAs(troupe.Caps{MaxDepth: 1}, func(b *fleet.Birth) { b.Authority.Mode = troupe.ModeBypass })
+			pass(115 * time.Second)
+			want(0) // its agent is at work
+			pass(60 * time.Second)
+			want(0)
+			pass(10 * time.Minute)
+			want(1)
+			p.send(troupe.Mail{To: h.root, Kind: troupe.MailPrompt, Blocks: []troupe.Block{troupe.Text("more")}})
+			pass(55 * time.Second)
+			want(1)
+			pass(10 * time.Second)
+			want(2)
+			p.send(troupe.Mail{To: h.root, Kind: troupe.MailPrompt, Blocks: []troupe.Block{troupe.Text("and more")}})
+			pass(30 * time.Second)
+			if err := p.hub.Leave(t.Context(), h.root); err != nil {
+				t.Error(err)
+			}
+			pass(time.Hour)
+			want(2) // it was left
+			p.pool.Close()
+			h.checkTree()
+		})
+	}
+}

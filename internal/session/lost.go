@@ -38,6 +38,7 @@ func (t *tree) drop() {
 	t.chain.clear()
 	t.slots.clear()
 	t.up, t.live = false, 0
+	atWork(t)
 	t.roles.close(t.h)
 }
 

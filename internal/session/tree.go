@@ -43,6 +43,8 @@ type marks struct {
 	parted  bool // hooks were told that the tree is left
 	fresh   freshTypes
 	beside  map[*beside]bool // hooks that run and nothing waits for
+	// longWait keeps hooks from being told that a person is waited for; nil: none is.
+	longWait func()
 }
 
 func newTree(h *Hub, root troupe.SessionID) *tree {
@@ -179,9 +181,12 @@ func (t *tree) settled(a *actor) {
 	switch {
 	case live && !a.counted:
 		t.live, t.parted = t.live+1, false
+		atWork(t)
 		a.since = a.st.Session.StartedAt
 	case !live && a.counted:
-		t.live--
+		if t.live--; t.live == 0 {
+			awaitPerson(t)
+		}
 	}
 	a.counted = live
 	if !live {
