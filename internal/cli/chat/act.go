@@ -73,7 +73,7 @@ func (v *conversation) performOne(ctx context.Context, a act) error {
 			text := showRequest(v.m.asks[0], &box{waiting: len(v.m.asks) - 1, whole: a.name == "whole",
 				explain: a.name == "explained", width: v.width(),
 				color: v.color, local: v.o.Local, now: v.board.now(), home: v.home, main: v.role(),
-				said: len(v.m.said)})
+				said: len(v.m.said), markdown: v.raw()})
 			v.flow(v.bell() + v.yellow(text))
 		}
 	case actCount:

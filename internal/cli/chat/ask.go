@@ -32,7 +32,9 @@ type box struct {
 	home    string // paths below it begin with ~
 	main    string // what the main agent was begun as, if that is not main
 	said    int    // how many of its questions are answered
-	b       strings.Builder
+	// markdown: a plan is shown without its marks, as replies are.
+	markdown bool
+	b        strings.Builder
 }
 
 // put writes a line with the edge before each of its rows. No row is wider than the screen. Words of our own go on a
@@ -73,6 +75,13 @@ func showRequest(r wire.Request, x *box) string {
 	head, lines := asked(r)
 	if q, ok := questionOf(r, x.said); ok {
 		head, lines = x.question(r, q)
+	}
+	if r.Kind == troupe.RequestPlan && x.markdown {
+		o := render.Options{Color: x.color, Markdown: true}
+		if x.width > 0 {
+			o.Width = room(x.width, "┃   ")
+		}
+		lines = render.Prose(strings.Join(lines, "\n"), o)
 	}
 	x.put("┏━ ", who+" asks: "+head)
 	if first := x.b.String(); x.color {

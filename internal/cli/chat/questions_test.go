@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
@@ -74,6 +76,20 @@ func TestPlanIsAnswered(t *testing.T) {
 		"┗━ n  no, it goes on planning; n and words says what to change\n"
 	if got := showRequest(r, &box{local: time.UTC}); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	r.Action = "# Plan\n\n- **First** run `go test ./...`.\n\n| a | b |\n|---|---|\n| 1 | 2 |"
+	for _, width := range []int{24, 60, 100} {
+		got := showRequest(r, &box{local: time.UTC, markdown: true, color: true, width: width})
+		plain := ansi.Strip(got)
+		if strings.ContainsAny(plain, "#*`|") || !strings.Contains(plain, "┃   Plan\n") ||
+			!strings.Contains(got, "\x1b[1mFirst\x1b[0m") {
+			t.Errorf("at %d columns\n%s", width, got)
+		}
+		for line := range strings.Lines(plain) {
+			if w := ansi.StringWidth(strings.TrimSuffix(line, "\n")); w > width {
+				t.Errorf("%d of %d columns: %s", w, width, line)
+			}
+		}
 	}
 	for line, want := range map[string]wire.Answer{
 		"y": {Allow: true}, "e": {Allow: true, Mode: troupe.ModeAcceptEdits}, "n": {},

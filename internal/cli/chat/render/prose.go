@@ -179,3 +179,13 @@ func (p *prose) inline(s, style string) string {
 	}
 	return out
 }
+
+// Prose is a whole text as replies are shown, line by line.
+func Prose(text string, o Options) []string {
+	p := prose{o: o}
+	var rows []string
+	for line := range strings.SplitSeq(text, "\n") {
+		rows = append(rows, p.rows(line)...)
+	}
+	return append(rows, p.end()...)
+}
