@@ -12,7 +12,8 @@ type Planning struct {
 // EnterPlan is the EnterPlanMode tool's decoded input, and ExitPlan that of ExitPlanMode.
 type (
 	EnterPlan struct{}
-	ExitPlan  struct{}
+	// ExitPlan has the plan itself where the model sent it along. It counts if nothing was written.
+	ExitPlan struct{ Plan string }
 )
 
 func (EnterPlan) intent() {}

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -160,7 +161,24 @@ func Write(folder, name, text string, secret func(string) bool) (err error) {
 	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
-	return root.WriteFile(name, []byte(text), 0o644)
+	return replace(root, name, text)
+}
+
+// replace writes a file in one step: an agent that begins meanwhile is told the old text or the new one, whole.
+func replace(root *os.Root, name, text string) error {
+	draft := filepath.Join(filepath.Dir(name), "."+rand.Text())
+	f, err := root.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = root.Rename(draft, name)
+	}
+	if err != nil {
+		return errors.Join(err, root.Remove(draft))
+	}
+	return nil
 }
 
 // Forget removes a file of a memory; "" is all of it.

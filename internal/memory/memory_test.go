@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -145,5 +146,32 @@ func TestCheck(t *testing.T) {
 	}
 	if err := Forget(dir, "../x"); err == nil {
 		t.Error("a file outside was forgotten")
+	}
+}
+
+// TestWriteIsOneStep: whoever reads a file of a memory while it is written reads the old text or the new one, whole.
+func TestWriteIsOneStep(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	harmless := func(string) bool { return false }
+	if err := Write(dir, troupe.MemoryFile, "old", harmless); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(filepath.Join(dir, troupe.MemoryFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := Write(dir, troupe.MemoryFile, "new", harmless); err != nil {
+		t.Fatal(err)
+	}
+	if was, err := io.ReadAll(f); err != nil || string(was) != "old" {
+		t.Errorf("whoever had begun to read finds %q: %v", was, err)
+	}
+	if now, err := Text(dir, troupe.MemoryFile); err != nil || now != "new" {
+		t.Errorf("it holds %q: %v", now, err)
+	}
+	if names, err := Files(dir); err != nil || len(names) != 1 {
+		t.Errorf("there are %q: %v", names, err)
 	}
 }

@@ -130,7 +130,8 @@ type Deps struct {
 	Keep func(root troupe.SessionID, content []byte) (hash string, err error)
 	// Kept is what Keep stored under a hash; nil: nothing can be looked up.
 	Kept func(root troupe.SessionID, hash string) (content []byte, err error)
-	// SaveResult keeps the final words of a child in a file that its parent may read.
+	// SaveResult keeps what an agent came to in a file: the final words of a child, which its parent may read, or a
+	// plan that was sent and not written.
 	SaveResult func(file, text string) error
 	// Plans are where sessions write their plans; nil: nobody plans.
 	Plans Plans

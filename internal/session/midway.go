@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/turn"
 )
 
 // midway is a question that a server asks in the middle of a call. Whoever runs the call waits for the answer; it is
@@ -50,6 +51,9 @@ func (rs *requests) askMidway(in inMidway) error {
 		return refuse("this run cannot ask a person (troupe -p can with --ask)")
 	case rs.midway[in.call] != nil:
 		return refuse("another question of this call is open")
+	case rs.a.st.Calls[in.call].Stage != turn.CallStarted:
+		// The log does not know yet that it runs, so that it has no place for a question of it.
+		return refuse("a tool that only reads asks nobody in the middle of a call")
 	}
 	if rs.midway == nil {
 		rs.midway = make(map[int]*midway)

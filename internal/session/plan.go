@@ -87,12 +87,24 @@ func (rs *requests) exitPlan(ctx context.Context, i int, t tool.Descriptor, in t
 				"conversation does). You are still in plan mode: answer with the plan, which is in " + planning.File})
 	}
 	rs.a.calls.startJob(ctx, i, func(_ context.Context, job *job) {
-		in := inPlanRead{call: i, job: job}
-		in.text, in.err = rs.a.h.d.Plans.Read(planning.File)
-		rs.a.post(in)
+		read := inPlanRead{call: i, job: job}
+		read.text, read.err = rs.a.h.planIn(planning.File, in.Plan)
+		rs.a.post(read)
 	})
 	rs.a.begun = true
 	return nil
+}
+
+// planIn is the plan in a file. Where there is none it is the one that was sent along, which is written there then.
+func (h *Hub) planIn(file, sent string) (string, error) {
+	text, err := h.d.Plans.Read(file)
+	if err != nil || strings.TrimSpace(text) != "" || strings.TrimSpace(sent) == "" {
+		return text, err
+	}
+	if len(sent) > maxPlan || h.d.SaveResult == nil {
+		return sent, nil // what is too long is refused, and not kept
+	}
+	return sent, h.d.SaveResult(file, sent)
 }
 
 // planRead puts the plan that was read before a person.

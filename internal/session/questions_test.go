@@ -69,6 +69,34 @@ func TestServerAsksAgain(t *testing.T) {
 	})
 }
 
+// reader is the same and only reads, so that the log does not know that it runs.
+type reader struct{ server }
+
+func (r reader) Prepare(tool.Env, string) (tool.Prepared, error) { return r, nil }
+
+func (reader) Access() troupe.Access { return troupe.Access{Class: troupe.ClassRead} }
+
+// TestReaderAsksNobody: a tool that only reads and asks in the middle of a call is told that it cannot, and its session
+// goes on.
+func TestReaderAsksNobody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		h.start(plays{"main": {call("Srv:"), say("ok")}}.reply, func(p *process) {
+			p.deps = func(d *session.Deps) {
+				with(d, tool.Descriptor{ToolFacts: troupe.ToolFacts{Name: "Srv", Class: troupe.ClassRead},
+					Runner: reader{server{fake{name: "Srv"}}}})
+			}
+			p.settings.AskFor = time.Hour
+		}).beginAs(troupe.Caps{}, func(b *fleet.Birth) { b.Profile.Tools = append(b.Profile.Tools, "Srv") }).end()
+		wants(t, h.result(h.root, 1, 0), "answered: deny a tool that only reads asks nobody")
+		if opened, _ := h.requests(h.root); len(opened) != 0 {
+			t.Errorf("%d questions", len(opened))
+		}
+		h.checkTree()
+	})
+}
+
 // TestQuestionsAreMasked: nothing that a person is asked shows a secret, on whatever surface.
 func TestQuestionsAreMasked(t *testing.T) {
 	t.Parallel()

@@ -25,6 +25,17 @@ func TestConformance(t *testing.T) {
 	}
 }
 
+// TestPlanSentAlong: models that learned the tool elsewhere send the plan with the call. It is not advertised.
+func TestPlanSentAlong(t *testing.T) {
+	t.Parallel()
+	for _, d := range plan.Tools() {
+		got, err := d.Intent(`{"plan":"# x"}`)
+		if takes := d.Name == "ExitPlanMode"; takes != (err == nil) || takes && got != (troupe.ExitPlan{Plan: "# x"}) {
+			t.Errorf("%s: %+v %v", d.Name, got, err)
+		}
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	f.Add(`{}`)
 	f.Add(`{"plan":"x"}`)
