@@ -88,7 +88,7 @@ func (rs *requests) exitPlan(ctx context.Context, i int, t tool.Descriptor, in t
 	}
 	rs.a.calls.startJob(ctx, i, func(_ context.Context, job *job) {
 		read := inPlanRead{call: i, job: job}
-		read.text, read.err = rs.a.h.planIn(planning.File, in.Plan)
+		read.text, read.err = planIn(rs.a.h, planning.File, in.Plan)
 		rs.a.post(read)
 	})
 	rs.a.begun = true
@@ -96,7 +96,7 @@ func (rs *requests) exitPlan(ctx context.Context, i int, t tool.Descriptor, in t
 }
 
 // planIn is the plan in a file. Where there is none it is the one that was sent along, which is written there then.
-func (h *Hub) planIn(file, sent string) (string, error) {
+func planIn(h *Hub, file, sent string) (string, error) {
 	text, err := h.d.Plans.Read(file)
 	if err != nil || strings.TrimSpace(text) != "" || strings.TrimSpace(sent) == "" {
 		return text, err
