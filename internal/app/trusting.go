@@ -20,7 +20,8 @@ func (a trusting) Untrusted(_ context.Context, cwd string) ([]wire.Untrusted, er
 	for _, q := range p.trust.Questions {
 		out = append(out, wire.Untrusted{
 			Folder: q.Fingerprint.Folder, Lines: q.Fingerprint.Lines(), Changed: q.Verdict.Before,
-			Added: q.Verdict.Added, Gone: q.Verdict.Gone, Wide: q.Fingerprint.Wide, Hash: q.Fingerprint.Hash,
+			Added: q.Verdict.Added, Gone: q.Verdict.Gone,
+			Edited: q.Verdict.Edited, Wide: q.Fingerprint.Wide, Hash: q.Fingerprint.Hash,
 			TooMuch: q.Fingerprint.TooMuch,
 		})
 	}

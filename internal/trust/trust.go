@@ -30,6 +30,8 @@ type Record struct {
 	Folder string   `json:"folder"`
 	Hash   string   `json:"hash"`
 	Lines  []string `json:"lines"`
+	// Files are the hashes of the files that the lines are of; nil in records of old.
+	Files map[string]string `json:"files,omitempty"`
 }
 
 // Verdict is what the store says about a folder as it is now.
@@ -41,6 +43,8 @@ type Verdict struct {
 	Before bool
 	Added  []string
 	Gone   []string
+	// Edited are lines of before whose files have other contents now, which none of their lines shows.
+	Edited []string
 }
 
 // Store is the folders that were trusted.
@@ -83,7 +87,23 @@ func (s *Store) Check(fp Fingerprint) (Verdict, error) {
 		return Verdict{}, nil
 	}
 	lines := fp.Lines()
-	return Verdict{Before: true, Added: without(lines, own.Lines), Gone: without(own.Lines, lines)}, nil
+	out := Verdict{Before: true, Added: without(lines, own.Lines), Gone: without(own.Lines, lines)}
+	out.Edited = edited(fp, own)
+	return out, nil
+}
+
+// edited are the lines of files that have changed and whose lines all stand as they did.
+func edited(fp Fingerprint, own Record) (out []string) {
+	shown := map[string]bool{} // files whose lines say what has changed
+	for _, i := range fp.Items {
+		shown[i.File] = shown[i.File] || !slices.Contains(own.Lines, i.Line())
+	}
+	for _, i := range fp.Items {
+		if was := own.Files[i.File]; was != "" && was != fp.Files[i.File] && !shown[i.File] {
+			out = append(out, i.Line())
+		}
+	}
+	return out
 }
 
 func without(lines, others []string) []string {
@@ -184,7 +204,7 @@ func (s *Store) Grant(fp Fingerprint, explicit bool) error {
 	if fp.Hash == "" {
 		return nil
 	}
-	data, err := json.MarshalIndent(Record{fp.Folder, fp.Hash, fp.Lines()}, "", "  ")
+	data, err := json.MarshalIndent(Record{fp.Folder, fp.Hash, fp.Lines(), fp.Files}, "", "  ")
 	if err != nil {
 		return fmt.Errorf("trust %s: %w", fp.Folder, err)
 	}

@@ -620,3 +620,49 @@ func BenchmarkRead(b *testing.B) {
 		}
 	}
 }
+
+// TestEdited: a file that changed below the same lines is told by them; one whose lines say what changed is not.
+func TestEdited(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(".claude/settings.json",
+		`{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "sh tools/a.sh"}]}]}}`)
+	write("tools/a.sh", "echo one\n")
+	store := In(t.TempDir())
+	look := func() (Fingerprint, Verdict) {
+		t.Helper()
+		fp, err := examine(Subject{Folder: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := store.Check(fp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fp, v
+	}
+	fp, _ := look()
+	if err := store.Grant(fp, true); err != nil {
+		t.Fatal(err)
+	}
+	write("tools/a.sh", "echo two\n")
+	if _, v := look(); len(v.Edited) != 1 || !strings.Contains(v.Edited[0], "tools/a.sh") ||
+		len(v.Added)+len(v.Gone) > 0 {
+		t.Errorf("a script changed: %+v", v)
+	}
+	write("tools/a.sh", "echo one\n")
+	write(".claude/settings.json",
+		`{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "sh tools/a.sh x"}]}]}}`)
+	if _, v := look(); len(v.Edited) != 0 || len(v.Added) == 0 {
+		t.Errorf("a hook changed: %+v", v)
+	}
+}

@@ -23,7 +23,9 @@ type Untrusted struct {
 	Changed bool     `json:"changed,omitempty"`
 	Added   []string `json:"added,omitempty"`
 	Gone    []string `json:"gone,omitempty"`
-	Wide    string   `json:"wide,omitempty"` // why it is more than a project
+	// Edited are lines of before whose files have other contents now.
+	Edited []string `json:"edited,omitempty"`
+	Wide   string   `json:"wide,omitempty"` // why it is more than a project
 	// TooMuch is why it cannot be trusted: there is more than can be shown, and Lines are not all of it.
 	TooMuch string `json:"too_much,omitempty"`
 	Hash    string `json:"hash"` // of the exact bytes that Lines are of

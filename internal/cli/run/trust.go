@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/term"
@@ -55,8 +56,11 @@ func asksFor(c *console.Console, u wire.Untrusted) (bool, error) {
 	}
 	fmt.Fprintln(c.Out, strings.Join(rows, "\n"))
 	dropTyped(c.In)
-	question := "Trust them, until they change? Without it Troupe works here with your own settings alone. y/n + " +
-		"Enter? "
+	question := "Trust them, until they change? Without it Troupe works here with your own settings alone"
+	if u.Changed {
+		question += ", and refuses what hooks that you had trusted look at"
+	}
+	question += ". y/n + Enter? "
 	if _, err := fmt.Fprint(c.Out, console.WrapText(strings.TrimSpace(question), c.Width)+" "); err != nil {
 		return false, err
 	}
@@ -102,7 +106,7 @@ func trustRows(c *console.Console, u wire.Untrusted) (rows []string) {
 	}
 	head := c.ShortPath(u.Folder) + " has settings of its own that would allow agents more than yours do"
 	if u.Changed {
-		head += ", and they have changed since you trusted them"
+		head += ", and they have changed since you trusted them (+ new, - gone, ~ the file has other contents)"
 	}
 	add("", head+":")
 	added := map[string]bool{}
@@ -111,8 +115,11 @@ func trustRows(c *console.Console, u wire.Untrusted) (rows []string) {
 	}
 	for _, line := range u.Lines {
 		mark := "    "
-		if added[line] {
+		switch {
+		case added[line]:
 			mark = "  + "
+		case slices.Contains(u.Edited, line):
+			mark = "  ~ "
 		}
 		add(mark, line)
 	}
