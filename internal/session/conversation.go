@@ -251,7 +251,6 @@ func (ex *exchange) rebuild(ctx context.Context) error {
 		ex.a.convo = convo
 		return nil
 	}
-	begun := convo
 	var events []troupe.Event
 	err = ex.a.h.d.Store.View(ctx, func(r store.Reader) error {
 		var err error
@@ -287,9 +286,8 @@ func (ex *exchange) rebuild(ctx context.Context) error {
 		}
 	}
 	convo.because = changed
-	convo.fresh, convo.blocks = 0, 0
-	if ex.a.st.Reply() == 0 { // of a fork that has no reply yet the end of its parent's words is new to the model
-		convo.fresh, convo.blocks = begun.fresh, begun.blocks
+	if ex.a.st.Reply() > 0 { // before that all is new to the model, in a fork with the end of its parent's words
+		convo.fresh, convo.blocks = 0, 0
 	}
 	ex.a.convo = convo
 	return nil

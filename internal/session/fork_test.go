@@ -154,3 +154,67 @@ func TestNoForkOfAFork(t *testing.T) {
 		checkPrefix(t, p)
 	})
 }
+
+// TestForksOfManyCalls: what of a fork's first request is new to the model is told with it, after a restart too: the
+// reply that it goes on from, and what follows it.
+func TestForksOfManyCalls(t *testing.T) {
+	t.Parallel()
+	for _, killed := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			calls := []string{"Agent:%A"}
+			for range 24 {
+				calls = append(calls, "Read:a")
+			}
+			script := plays{"main": {call(calls...), say("I wait")}, "main/A": {say("done")}}.reply
+			p := h.start(script).begin(troupe.Caps{MaxDepth: 1})
+			pass(1500 * time.Millisecond) // the fork asks for its first reply
+			if killed {
+				p.pool.Close()
+				p = h.adopt(script, false)
+			}
+			p.end()
+			r := p.llm.of(h.called("A").ID)
+			if len(r) == 0 {
+				t.Fatal("the fork was asked nothing")
+			}
+			// 25 calls, as many placeholders, the notice and the task.
+			if last := r[len(r)-1]; last.Fresh != 2 || last.FreshBlocks != 25+25+2 {
+				t.Errorf("killed %v: %d messages and %d blocks are new", killed, last.Fresh, last.FreshBlocks)
+			}
+			h.checkTree()
+		})
+	}
+}
+
+// TestForkOfAPerson: what a person said, how, and who they are stand in the log of the fork.
+func TestForkOfAPerson(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		p := h.start(plays{"main": {say("ok")}}.reply).begin(troupe.Caps{MaxDepth: 1})
+		pass(10 * time.Second)
+		typed, you := "/do it", troupe.You("")
+		p.send(troupe.Mail{To: h.root, Kind: troupe.MailFork, Caller: &you, Typed: &typed,
+			Uses: &troupe.SkillUse{Name: "do"}, Forked: &troupe.Forked{Title: "beside"},
+			Blocks: []troupe.Block{troupe.Text("do it beside")}})
+		pass(10 * time.Second)
+		p.end()
+		fork := h.called("Beside").ID
+		for _, e := range h.events(fork) {
+			switch b := e.Body.(type) {
+			case troupe.Created:
+				if b.Caller == nil || b.Caller.Name != you.Name || b.Coord != (troupe.Coord{}) {
+					t.Errorf("it was born by %+v as %+v", b.Caller, b.Coord)
+				}
+			case troupe.MailDelivered:
+				m := b.Mail[0]
+				if m.Typed == nil || *m.Typed != typed || m.Uses == nil || m.Uses.Name != "do" || m.From != "" ||
+					m.Caller == nil {
+					t.Errorf("its prompt is %+v", m)
+				}
+			}
+		}
+		h.checkTree()
+	})
+}
