@@ -146,3 +146,154 @@ func TestForksOfAColdParent(t *testing.T) {
 		checkPrefix(t, p)
 	})
 }
+
+// coldTree is a tree whose main agent starts agents, each of which begins as the others do, with the times of their
+// first
+// calls since its own first one.
+func coldTree(t *testing.T, main []troupe.Reply, price func(troupe.Usage) troupe.Money,
+	change func(*process)) (*process, map[string]time.Duration) {
+	t.Helper()
+	h, at := newHome(t), map[string]time.Duration{}
+	var mu sync.Mutex
+	begun := time.Now()
+	p := h.start(plays{"main": main}.reply, func(p *process) {
+		p.settings.Policy.WaitAbove = 1
+		p.llm.takes = func(r model.Request) time.Duration {
+			mu.Lock()
+			defer mu.Unlock()
+			if _, ok := at[r.Agent.Path]; !ok {
+				at[r.Agent.Path] = time.Since(begun)
+			}
+			return time.Second
+		}
+		p.deps = func(d *session.Deps) { d.Models = priced{p.llm, price} }
+		change(p)
+	}).begin(troupe.Caps{MaxDepth: 1})
+	return p, at
+}
+
+// priced is a model with a price.
+type priced struct {
+	*llm
+	price func(troupe.Usage) troupe.Money
+}
+
+func (m priced) Cost(_ string, u troupe.Usage) (troupe.Money, bool) { return m.price(u), true }
+
+// usual is a provider that takes more for what it writes to its cache, and automatic one that does not.
+func usual(u troupe.Usage) troupe.Money {
+	return troupe.Money(u.Input*100 + u.CacheWrite*125 + u.CacheRead*10)
+}
+
+func automatic(u troupe.Usage) troupe.Money { return troupe.Money(u.Input*100 + u.CacheRead*10) }
+
+// TestPrefixStaysWarm: what was read is warm for five minutes, and is followed again after that; where writing to the
+// cache
+// costs nothing of its own, reading from it saves all the same.
+func TestPrefixStaysWarm(t *testing.T) {
+	t.Parallel()
+	for name, price := range map[string]func(troupe.Usage) troupe.Money{"usual": usual, "automatic": automatic} {
+		for pause, follow := range map[time.Duration]time.Duration{time.Minute: 0, 6 * time.Minute: time.Second} {
+			synctest.Test(t, func(t *testing.T) {
+				p, at := coldTree(t, []troupe.Reply{call("Agent:A", "Agent:B"), say("ok"), call("Agent:C", "Agent:D"),
+					say("ok")},
+					price, func(*process) {})
+				pass(10 * time.Second)
+				if d := at["main/B"] - at["main/A"]; max(d, -d) != time.Second {
+					t.Errorf("%s: of two that begin alike the second was heard of %v after the first", name, d)
+				}
+				pass(pause)
+				p.send(troupe.Mail{To: p.root, Kind: troupe.MailPrompt, Blocks: []troupe.Block{troupe.Text("more")}})
+				pass(10 * time.Second)
+				p.end()
+				if d := at["main/D"] - at["main/C"]; max(d, -d) != follow {
+					t.Errorf("%s: %v later the second was heard of %v after the first, want %v", name, pause, d, follow)
+				}
+			})
+		}
+	}
+}
+
+// TestOthersDoNotWait: agents whose heads differ wait for nobody, and a first call that is stopped before it goes holds
+// nobody up.
+func TestOthersDoNotWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, at := coldTree(t, []troupe.Reply{call("Agent:A", "Agent:B"), say("ok")}, usual, func(p *process) {
+			inner := p.deps
+			p.deps = func(d *session.Deps) {
+				inner(d)
+				d.Profiles = various{p}
+			}
+		})
+		p.end()
+		if d := at["main/B"] - at["main/A"]; d != 0 {
+			t.Errorf("one waited %v for another type", d)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		gov := &closed{}
+		p, at := coldTree(t, []troupe.Reply{call("Agent:A", "Agent:B"), say("ok")}, usual, func(p *process) {
+			inner := p.deps
+			p.deps = func(d *session.Deps) { inner(d); d.Governor = gov }
+		})
+		pass(5 * time.Second) // main has replied; the first of the two waits for the governor, the second for the first
+		first := p.called("A")
+		if _, ok := at["main/A"]; ok {
+			first = p.called("B")
+		}
+		p.stop(first.ID, troupe.Stop{Now: true})
+		pass(time.Second)
+		gov.open()
+		pass(2 * time.Second)
+		p.end()
+		if d := max(at["main/A"], at["main/B"]); len(at) != 2 || d > 10*time.Second {
+			t.Errorf("a call that was stopped before it went held the other up: %v", at)
+		}
+	})
+}
+
+// various are types of agents with other prompts.
+type various struct{ *process }
+
+func (v various) Open([]byte) (session.Roles, error) { return v, nil }
+
+func (v various) Resolve(_ troupe.Session, sp troupe.Spawn) (troupe.Profile, error) {
+	return role("as " + sp.Name), nil
+}
+
+// closed is a governor that lets children go only once it is opened.
+type closed struct {
+	mu      sync.Mutex
+	opened  bool
+	calls   int
+	waiting []func()
+}
+
+func (c *closed) Enter(_ string, ready func()) (bool, func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.calls++; c.calls == 1 || c.opened {
+		return true, func() {}
+	}
+	gone := false
+	c.waiting = append(c.waiting, func() {
+		if !gone {
+			ready()
+		}
+	})
+	return false, func() { c.mu.Lock(); defer c.mu.Unlock(); gone = true }
+}
+
+func (c *closed) Leave(string, error) {}
+
+func (c *closed) open() {
+	c.mu.Lock()
+	c.opened = true
+	all := c.waiting
+	c.waiting = nil
+	c.mu.Unlock()
+	for _, ready := range all {
+		ready()
+	}
+}
