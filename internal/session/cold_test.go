@@ -231,26 +231,23 @@ func TestOthersDoNotWait(t *testing.T) {
 			t.Errorf("one waited %v for another type", d)
 		}
 	})
-	synctest.Test(t, func(t *testing.T) {
-		gov := &closed{}
-		p, at := coldTree(t, []troupe.Reply{call("Agent:A", "Agent:B"), say("ok")}, usual, func(p *process) {
-			inner := p.deps
-			p.deps = func(d *session.Deps) { inner(d); d.Governor = gov }
+	for _, stopped := range []string{"A", "B"} { // one of them goes first
+		synctest.Test(t, func(t *testing.T) {
+			gov := &closed{}
+			p, at := coldTree(t, []troupe.Reply{call("Agent:A", "Agent:B"), say("ok")}, usual, func(p *process) {
+				inner := p.deps
+				p.deps = func(d *session.Deps) { inner(d); d.Governor = gov }
+			})
+			pass(5 * time.Second) // one waits for the governor, the other one for that
+			p.stop(p.called(stopped).ID, troupe.Stop{Now: true})
+			pass(time.Second)
+			gov.open()
+			p.end()
+			if d := max(at["main/A"], at["main/B"]); len(at) != 2 || d > 10*time.Second {
+				t.Errorf("%s was stopped before it went, and held the other one up: %v", stopped, at)
+			}
 		})
-		pass(5 * time.Second) // main has replied; the first of the two waits for the governor, the second for the first
-		first := p.called("A")
-		if _, ok := at["main/A"]; ok {
-			first = p.called("B")
-		}
-		p.stop(first.ID, troupe.Stop{Now: true})
-		pass(time.Second)
-		gov.open()
-		pass(2 * time.Second)
-		p.end()
-		if d := max(at["main/A"], at["main/B"]); len(at) != 2 || d > 10*time.Second {
-			t.Errorf("a call that was stopped before it went held the other up: %v", at)
-		}
-	})
+	}
 }
 
 // various are types of agents with other prompts.
