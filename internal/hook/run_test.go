@@ -357,3 +357,20 @@ func BenchmarkFifty(b *testing.B) {
 		}
 	}
 }
+
+// TestStatusIsMaskedAndBounded: what a status line prints is shown at once, so it has no secret and no more than is
+// kept of any hook, however much it prints.
+func TestStatusIsMaskedAndBounded(t *testing.T) {
+	t.Parallel()
+	h := command("printf 'at '; yes hunter2 | head -c 1000000") // the limit is in the middle of one
+	h.Event = troupe.HookStatus
+	m := call(t.TempDir())
+	m.Event, m.Call = troupe.HookStatus, nil
+	said, err := runner(t).Status(t.Context(), h, m, 80)
+	if err != nil || !strings.HasPrefix(said, "at •••\n•••\n") || strings.Contains(said, "hunt") {
+		t.Errorf("it says %.40q … %q: %v", said, said[max(0, len(said)-20):], err)
+	}
+	if n := len(strings.TrimSuffix(said, "…")); n > maxSaid || n < maxSaid-10 {
+		t.Errorf("it is shown with %d bytes, and %d are kept", n, maxSaid)
+	}
+}

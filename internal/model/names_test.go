@@ -227,3 +227,45 @@ func BenchmarkLoadCatalog(b *testing.B) {
 		catalog(b, "")
 	}
 }
+
+// TestSaved: what is read from a cache saves what writing it would have cost; where a provider takes nothing for
+// writing, what sending it would have. It never costs the more.
+func TestSaved(t *testing.T) {
+	t.Parallel()
+	const n = 2_000_000
+	for name, tt := range map[string]struct {
+		info Info
+		want troupe.Money
+	}{
+		"a write has its price": {Info{Price: troupe.Price{Input: 100, CacheWrite: 125, CacheRead: 10}}, 2 * (125 - 10)},
+		"a write has none":      {Info{Price: troupe.Price{Input: 100, CacheRead: 10}}, 2 * (100 - 10)},
+		"a read costs more":     {Info{Price: troupe.Price{Input: 100, CacheWrite: 50, CacheRead: 300}}, 0},
+		"nothing costs":         {Info{}, 0},
+		"a long prompt": {Info{Price: troupe.Price{Input: 100, CacheRead: 10},
+			Long: troupe.Price{Input: 200, CacheRead: 20}, LongOver: n - 1}, 2 * (200 - 20)},
+	} {
+		if got := tt.info.Saved(n); got != tt.want {
+			t.Errorf("%s: %d is saved, want %d", name, got, tt.want)
+		}
+	}
+}
+
+// TestFirstBlock: it ends with the first block, of two or more, wherever the message lies in memory.
+func TestFirstBlock(t *testing.T) {
+	t.Parallel()
+	const one, two = `{"type":"text","text":"} ]"}`, `{"type":"text","text":"b"}`
+	for name, tt := range map[string]struct{ message, want string }{
+		"one block":          {`{"role":"user","content":[` + one + `]}`, ""},
+		"two":                {`{"role":"user","content":[` + one + `,` + two + `]}`, `{"role":"user","content":[` + one},
+		"three, with spaces": {`{"content": [ ` + one + ` , ` + two + `,` + two + `]}`, `{"content": [ ` + one},
+		"a text":             {`{"role":"user","content":"[{},{}]"}`, ""},
+		"none":               {`{"role":"user","content":[]}`, ""},
+		"no content":         {`{"role":"user"}`, ""},
+		"nothing":            {``, ""},
+	} {
+		message := append(make([]byte, 0, 1000), tt.message...)
+		if got := string(message[:FirstBlock(message)]); got != tt.want {
+			t.Errorf("%s: the first block ends after %q, want %q", name, got, tt.want)
+		}
+	}
+}
