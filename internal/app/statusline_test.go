@@ -122,11 +122,12 @@ func TestStatusMoment(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cost, window := m.Fields["cost"].(map[string]any), m.Fields["context_window"].(map[string]any)
-		if cost["total_cost_usd"] != 5.0 {
+		cost, told := m.Fields["cost"].(map[string]any)
+		if !told || cost["total_cost_usd"] != 5.0 {
 			t.Errorf("a tree that has cost $5 is told as %v", cost)
 		}
-		if window["used_percentage"] != tt.used || window["remaining_percentage"] != tt.remaining {
+		window, told := m.Fields["context_window"].(map[string]any)
+		if !told || window["used_percentage"] != tt.used || window["remaining_percentage"] != tt.remaining {
 			t.Errorf("%+v of 1000 tokens are told as %v", tt.usage, window)
 		}
 	}

@@ -237,10 +237,11 @@ func TestSaved(t *testing.T) {
 		info Info
 		want troupe.Money
 	}{
-		"a write has its price": {Info{Price: troupe.Price{Input: 100, CacheWrite: 125, CacheRead: 10}}, 2 * (125 - 10)},
-		"a write has none":      {Info{Price: troupe.Price{Input: 100, CacheRead: 10}}, 2 * (100 - 10)},
-		"a read costs more":     {Info{Price: troupe.Price{Input: 100, CacheWrite: 50, CacheRead: 300}}, 0},
-		"nothing costs":         {Info{}, 0},
+		"a write has its price": {Info{Price: troupe.Price{Input: 100, CacheWrite: 125, CacheRead: 10}},
+			2 * (125 - 10)},
+		"a write has none":  {Info{Price: troupe.Price{Input: 100, CacheRead: 10}}, 2 * (100 - 10)},
+		"a read costs more": {Info{Price: troupe.Price{Input: 100, CacheWrite: 50, CacheRead: 300}}, 0},
+		"nothing costs":     {Info{}, 0},
 		"a long prompt": {Info{Price: troupe.Price{Input: 100, CacheRead: 10},
 			Long: troupe.Price{Input: 200, CacheRead: 20}, LongOver: n - 1}, 2 * (200 - 20)},
 	} {
@@ -255,8 +256,9 @@ func TestFirstBlock(t *testing.T) {
 	t.Parallel()
 	const one, two = `{"type":"text","text":"} ]"}`, `{"type":"text","text":"b"}`
 	for name, tt := range map[string]struct{ message, want string }{
-		"one block":          {`{"role":"user","content":[` + one + `]}`, ""},
-		"two":                {`{"role":"user","content":[` + one + `,` + two + `]}`, `{"role":"user","content":[` + one},
+		"one block": {`{"role":"user","content":[` + one + `]}`, ""},
+		"two": {`{"role":"user","content":[` + one + `,` + two + `]}`,
+			`{"role":"user","content":[` + one},
 		"three, with spaces": {`{"content": [ ` + one + ` , ` + two + `,` + two + `]}`, `{"content": [ ` + one},
 		"a text":             {`{"role":"user","content":"[{},{}]"}`, ""},
 		"none":               {`{"role":"user","content":[]}`, ""},
