@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -106,13 +107,15 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// TestPinnedFolder: what an agent adds to a folder that a hook runs, or writes where a module would be found, is not
-// run, and what an interpreter keeps there for itself is no change.
+// TestPinnedFolder: what an agent adds to a folder that a hook runs, writes over there, or writes where a module would
+// be found, is not run, and what an interpreter keeps there for itself is no change.
 func TestPinnedFolder(t *testing.T) {
 	t.Parallel()
-	for run, late := range map[string]string{"go run ./tools/gl || true": "tools/gl/zz.go",
-		"python3 tools/pl || true": "tools/pl/__main__.py", "node tools/check || true": "tools/check.js",
-		"node tools/pl || true": "tools/pl/index.js"} {
+	for _, tt := range [][2]string{{"go run ./tools/gl || true", "tools/gl/zz.go"},
+		{"go run ./tools/gl || true", "tools/gl/main.go"}, {"python3 tools/pl || true", "tools/pl/x.py"},
+		{"python3 tools/pl || true", "tools/pl/__main__.py"}, {"node tools/check || true", "tools/check.js"},
+		{"node tools/pl || true", "tools/pl/index.js"}} {
+		run, late := tt[0], tt[1]
 		dir := t.TempDir()
 		for _, name := range []string{"tools/gl/main.go", "tools/pl/x.py"} {
 			if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
@@ -135,6 +138,30 @@ func TestPinnedFolder(t *testing.T) {
 		}
 		if err := h.unchanged(); err == nil {
 			t.Errorf("%s is run with %s of later", run, late)
+		}
+	}
+}
+
+// TestPinnedFolderTooFull: a folder with more files than are looked after is run by no hook.
+func TestPinnedFolderTooFull(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "tools/gl"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i := range mostBelow + 1 {
+		if err := os.WriteFile(filepath.Join(dir, "tools/gl", fmt.Sprintf("%d.go", i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if i+1 < mostBelow {
+			continue
+		}
+		h := command("go run ./tools/gl")
+		h.Pin(dir)
+		err := h.unchanged()
+		if full := i+1 > mostBelow; full != (err != nil) || full &&
+			!strings.Contains(err.Error(), "more than 2000 files") {
+			t.Errorf("with %d files: %v", i+1, err)
 		}
 	}
 }
