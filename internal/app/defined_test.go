@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -48,6 +49,33 @@ func TestHooksOfEachDefinition(t *testing.T) {
 		}
 		if !slices.Contains(profiles.runs, path) {
 			t.Errorf("%s is not protected where a run begins: %q", name, profiles.runs)
+		}
+	}
+}
+
+// TestServerFilesBeforeTrust: the files that servers of a project name are not written by agents before anybody trusts
+// the project: they would run once that is done.
+func TestServerFilesBeforeTrust(t *testing.T) {
+	t.Parallel()
+	g, dir := guardedFolder(t)
+	g.app.env.Log = slog.New(slog.DiscardHandler)
+	names := []string{"listed.sh", "set.sh"}
+	for i, file := range []string{".mcp.json", ".claude/settings.json"} {
+		writeFile(t, filepath.Join(dir, names[i]), "true\n")
+		writeFile(t, filepath.Join(dir, file),
+			fmt.Sprintf(`{"mcpServers": {"s%d": {"command": "sh", "args": [%q]}}}`, i, names[i]))
+	}
+	p, err := g.app.policyOf(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.trusted() {
+		t.Fatal("the folder is trusted")
+	}
+	at := g.Protected(dir)
+	for _, name := range names {
+		if !slices.Contains(at.Places, filepath.Join(dir, name)) {
+			t.Errorf("%s is not protected: %q", name, at.Places)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/fleet"
 	"github.com/troupe-dev/troupe/internal/model"
 	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/tool"
 )
 
 // autoModel takes ten seconds for a call, and says what it was told to by the call's input.
@@ -323,6 +324,50 @@ func TestAutoIsToldNoSecret(t *testing.T) {
 		}
 		h.checkTree()
 	})
+}
+
+// keeps is an Edit of which a person is shown no more than where it writes.
+type keeps struct{ fake }
+
+func (k keeps) Prepare(_ tool.Env, input string) (tool.Prepared, error) {
+	return keeps{fake{k.name, input}}, nil
+}
+
+func (keeps) Preview(tool.Env) (string, bool) { return "write /ws/f", false }
+
+// TestAutoJudgesNoSecret: the model is not asked about a call of which it would not see a part, though that is in the
+// input alone and not in what a person is shown.
+func TestAutoJudgesNoSecret(t *testing.T) {
+	t.Parallel()
+	for input, asked := range map[string]int{"the key is hunter2": 0, "the key is elsewhere": 1} {
+		synctest.Test(t, func(t *testing.T) {
+			h, m := newHome(t), &autoModel{says: map[string]troupe.Verdict{input: yes, "the key is ***": yes}}
+			by := autoBy(m, 0)
+			h.start(plays{"main": {call("Edit:" + input), say("ok")}}.reply, func(p *process) {
+				by(p)
+				auto := p.deps
+				p.deps = func(d *session.Deps) {
+					auto(d)
+					d.Tools = d.Tools.Map(func(t tool.Descriptor) tool.Descriptor {
+						if t.Name == "Edit" {
+							t.Runner = keeps{fake{name: t.Name}}
+						}
+						return t
+					})
+					d.Mask = strings.NewReplacer("hunter2", "***").Replace
+				}
+			}).beginAs(troupe.Caps{}, inAuto).end()
+			want := "did " + input
+			if asked == 0 {
+				want = "a part of the call is taken for a secret and not shown to it"
+			}
+			wants(t, h.result(h.root, 1, 0), want)
+			if n := len(m.all()); n != asked {
+				t.Errorf("%q: asked %d times", input, n)
+			}
+			h.checkTree()
+		})
+	}
 }
 
 // TestAutoIsLimited: what asking may cost is held back while it is asked, and without room a person is asked.

@@ -88,3 +88,34 @@ func TestListsHoldNoSecret(t *testing.T) {
 		}
 	}
 }
+
+// TestChangedListsHoldNoSecret: nor is one in what a server says of its tools once they have changed.
+func TestChangedListsHoldNoSecret(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(mcptest.Handler(mcptest.New(0), "", false))
+	defer server.Close()
+	defer server.CloseClientConnections()
+	r := New(t.Context(), Options{Now: time.Now,
+		Mask: func(s string) string { return strings.ReplaceAll(s, "came later", "‹masked x›") }})
+	defer r.Close()
+	heard := make(chan mcp.List, 1)
+	pool := r.pool(t.Context(), func(_ mcp.Target, l mcp.List) {
+		select {
+		case heard <- l:
+		default:
+		}
+	})
+	defer pool.Close()
+	to := mcp.Target{Entry: entry.Entry{Name: "a", Type: entry.HTTP, URL: server.URL}}
+	if _, err := pool.Call(t.Context(), to, "grow", []byte(`{}`), nil); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case l := <-heard:
+		if said := fmt.Sprint(l); strings.Contains(said, "came later") || !strings.Contains(said, "‹masked x›") {
+			t.Errorf("the list has %s", said)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("it was not heard")
+	}
+}
