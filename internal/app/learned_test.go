@@ -2,6 +2,7 @@ package app
 
 import (
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"net/url"
 	"os"
@@ -105,7 +106,7 @@ func TestLearnedHasRoom(t *testing.T) {
 	for _, around := range []string{"", "a", "ab", "abc", "Bearer "} {
 		for _, said := range []string{base64.StdEncoding.EncodeToString([]byte(around + token + around)),
 			base64.URLEncoding.EncodeToString([]byte(around + token)), url.QueryEscape(around + token),
-			url.PathEscape(around + token)} {
+			url.PathEscape(around + token), hex.EncodeToString([]byte(around + token + around))} {
 			if got := l.mask("it said " + said + "."); !strings.Contains(got, "‹masked login›") {
 				t.Errorf("a form of it passes: %s", got)
 			}

@@ -151,6 +151,10 @@ func TestUnauthorized(t *testing.T) {
 	told := false // one after the other
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { told = true }))
 	defer other.Close()
+	asking := func(w http.ResponseWriter, r *http.Request) {
+		told = told || r.URL.RawQuery != ""
+		http.Redirect(w, r, r.URL.Path+"?x=1", http.StatusTemporaryRedirect)
+	}
 	elsewhere := func(w http.ResponseWriter, r *http.Request) {
 		told = told || r.URL.Path == "/elsewhere"
 		http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
@@ -158,14 +162,11 @@ func TestUnauthorized(t *testing.T) {
 	s := mcp.New(t.Context(), mcp.Options{})
 	defer s.Close()
 	for want, h := range map[string]http.Handler{
-		"Unauthorized":    mcptest.Handler(mcptest.New(0), "secret", false),
-		"another place":   http.RedirectHandler(other.URL, http.StatusTemporaryRedirect),
-		"/elsewhere":      http.HandlerFunc(elsewhere),
-		"cannot be spoke": nil,
+		"Unauthorized":  mcptest.Handler(mcptest.New(0), "secret", false),
+		"another place": http.RedirectHandler(other.URL, http.StatusTemporaryRedirect),
+		"/elsewhere":    http.HandlerFunc(elsewhere),
+		"leads to":      http.HandlerFunc(asking), // the same path, with a query
 	} {
-		if h == nil {
-			continue
-		}
 		server := httptest.NewServer(h)
 		to := mcp.Target{Entry: entry.Entry{Name: want, Type: entry.HTTP, URL: server.URL,
 			Headers: map[string]string{"Authorization": "Bearer wrong"}}}

@@ -2,6 +2,7 @@ package login_test
 
 import (
 	"context"
+	"encoding/json"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -287,7 +288,8 @@ func TestRenew(t *testing.T) {
 	call("echo: hi")
 }
 
-// TestRepeatsNothing: whatever a token endpoint says, nothing of what it was sent is in an error, nor on disk.
+// TestRepeatsNothing: whatever a token endpoint or a registration says, nothing of what it was sent is in an error, nor
+// on disk.
 func TestRepeatsNothing(t *testing.T) {
 	h := newHome(t)
 	h.Lasts = time.Hour
@@ -306,6 +308,26 @@ func TestRepeatsNothing(t *testing.T) {
 	h.Repeats = func(url.Values) string { return "server_error" }
 	if _, err := h.login().Token(t.Context()); err == nil || !strings.Contains(err.Error(), "server_error") {
 		t.Errorf("it says %v", err)
+	}
+	said := ""
+	registers := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+		_ = json.NewEncoder(w).Encode(map[string]string{"error": said})
+	}))
+	defer registers.Close()
+	h = newHome(t)
+	h.Metadata = func(m map[string]any) {
+		if m["registration_endpoint"] != nil {
+			m["registration_endpoint"] = registers.URL
+		}
+	}
+	for code, want := range map[string]string{"x " + sent: "program (an error that is not told",
+		"invalid_redirect_uri": "program (invalid_redirect_uri)"} {
+		said = code
+		if _, err := h.login().Begin(t.Context(), nil); err == nil || strings.Contains(err.Error(), sent) ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("registering, it says %v", err)
+		}
 	}
 }
 
