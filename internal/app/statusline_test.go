@@ -15,7 +15,11 @@ import (
 // until the project is trusted. Then the project's is, and the user's says which.
 func TestStatusLines(t *testing.T) {
 	t.Parallel()
-	home, dir := t.TempDir(), t.TempDir()
+	home := t.TempDir()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
 	writeFile(t, filepath.Join(dir, ".git/HEAD"), "ref: refs/heads/main\n")
 	writeFile(t, filepath.Join(home, "settings.json"), `{"statusLine": {"type": "command", "command": "echo mine",
 		"padding": 3}}`)
