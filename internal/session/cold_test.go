@@ -3,6 +3,7 @@ package session_test
 import (
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,18 +84,16 @@ func TestColdPrefix(t *testing.T) {
 			h, s := newHome(t), new(sent)
 			p := h.start(plays{"main": tt.main}.reply, func(p *process) {
 				p.settings.Policy.WaitAbove = tt.above
-				first := true
+				var later atomic.Bool // the first call of a child has begun, or failed
 				p.llm.takes = func(r model.Request) time.Duration {
 					s.note(r)
-					if tt.takes > 0 && r.Agent.Path != "main" && first {
-						first = false
+					if tt.takes > 0 && r.Agent.Path != "main" && later.CompareAndSwap(false, true) {
 						return tt.takes
 					}
 					return time.Second
 				}
 				p.llm.fail = func(r model.Request) *model.Error {
-					if tt.fails && r.Agent.Path != "main" && first {
-						first = false
+					if tt.fails && r.Agent.Path != "main" && later.CompareAndSwap(false, true) {
 						return &model.Error{Fault: troupe.FaultRetry, Message: "busy"}
 					}
 					return nil
