@@ -109,7 +109,7 @@ func TestForksAreCheap(t *testing.T) {
 	}
 }
 
-// TestForkKnowsFiles: what a parent had read counts as read in its fork, as it was then, after a kill too.
+// TestForkKnowsFiles: what a parent had read counts as read in its fork, as it was then.
 func TestForkKnowsFiles(t *testing.T) {
 	t.Parallel()
 	edit := func(name, from, to string) modeltest.Call {
