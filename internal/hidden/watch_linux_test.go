@@ -167,7 +167,11 @@ func asOther(t *testing.T, root string) {
 	}
 	program := filepath.Join(root, "..", "program")
 	data, err := os.ReadFile("/proc/self/exe")
-	must(t, err, os.WriteFile(program, data, 0o755))
+	// A process that another test forks meanwhile would have it open for writing, and it could not be started.
+	syscall.ForkLock.RLock()
+	wrote := os.WriteFile(program, data, 0o755)
+	syscall.ForkLock.RUnlock()
+	must(t, err, wrote)
 	cmd := exec.CommandContext(t.Context(), program, "-test.run", "^"+t.Name()+"$")
 	cmd.Env, cmd.Dir = append(os.Environ(), closedVariable+"="+root), "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: other, Gid: other}}

@@ -211,7 +211,11 @@ func TestPinned(t *testing.T) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "check.sh")
 	write := func(text string) {
-		if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
+		// A process that another test forks meanwhile would have it open for writing, and it could not be started.
+		syscall.ForkLock.RLock()
+		err := os.WriteFile(script, []byte(text), 0o700)
+		syscall.ForkLock.RUnlock()
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -48,7 +48,11 @@ func TestAsOrdinaryUser(t *testing.T) {
 	}
 	const user = 54321
 	binary := filepath.Join(dir, "test")
-	if err := os.WriteFile(binary, data, 0o755); err != nil {
+	// A process that another test forks meanwhile would have it open for writing, and it could not be started.
+	syscall.ForkLock.RLock()
+	err = os.WriteFile(binary, data, 0o755)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chmod(dir, 0o755); err != nil {

@@ -432,7 +432,10 @@ func tryAsSomebody(t *testing.T) func(path string) string {
 		err = os.Chmod(filepath.Dir(dir), 0o755)
 	}
 	if err == nil {
+		// A process that another test forks meanwhile would have it open for writing, and it could not be started.
+		syscall.ForkLock.RLock()
 		err = os.WriteFile(binary, data, 0o755)
+		syscall.ForkLock.RUnlock()
 	}
 	if err != nil {
 		t.Fatal(err)
