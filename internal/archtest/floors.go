@@ -128,8 +128,15 @@ func house() []room {
 			"internal/hook", "internal/skill"}, why: "it shows what the readers of these make of a file, and nothing " +
 			"less"},
 	)
+	rooms = append(rooms,
+		room{path: "internal/workspace/git", floor: 1, why: "how git is run on a stranger's repository is one thing, " +
+			"whatever it is asked"},
+		room{path: "internal/workspace", floor: 1, packages: []string{"internal/workspace/git"}, why: mechanism},
+		room{path: "internal/workspace/worktree", floor: 1, packages: []string{"internal/workspace/git"},
+			why: mechanism},
+	)
 	for _, name := range []string{
-		"store", "model", "tool", "sandbox", "workspace", "hook", "memory",
+		"store", "model", "tool", "sandbox", "hook", "memory",
 		"content", "proxy", "hidden",
 	} {
 		rooms = append(rooms, room{path: "internal/" + name, floor: 1, why: mechanism})

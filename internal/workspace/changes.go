@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/troupe-dev/troupe/internal/workspace/git"
 )
 
 // Changes lists the files, absolute, that a command of git would change in the work tree, as far as the
@@ -19,11 +21,11 @@ func Changes(ctx context.Context, dir string, environ, args []string) ([]string,
 	}
 	ctx, cancel := context.WithTimeout(ctx, gitDeadline)
 	defer cancel()
-	g, err := newGit(ctx, top, environ)
+	g, err := git.Open(ctx, top, environ)
 	if err != nil {
 		return nil, err
 	}
-	ask := func(out *capped, args ...string) error { return g.stream(ctx, out, args...) }
+	ask := func(out *git.Capped, args ...string) error { return g.Stream(ctx, out, args...) }
 	c := changed{ask: ask, top: top, seen: map[string]bool{}}
 	if len(args) == 0 || !c.command(args[0], args[1:]) || c.err != nil {
 		c.err = nil
@@ -34,7 +36,7 @@ func Changes(ctx context.Context, dir string, environ, args []string) ([]string,
 
 // changed gathers names, each once.
 type changed struct {
-	ask   func(out *capped, args ...string) error // git
+	ask   func(out *git.Capped, args ...string) error // git
 	top   string
 	seen  map[string]bool
 	names []string
@@ -96,11 +98,11 @@ func (c *changed) command(name string, args []string) bool {
 
 // ownFile adds a file of the repository's own.
 func (c *changed) ownFile(name string) {
-	out := capped{limit: 64 << 10}
+	out := git.Capped{Limit: 64 << 10}
 	if c.err = c.ask(&out, "rev-parse", "--git-path", name); c.err != nil {
 		return
 	}
-	if name = strings.TrimSpace(out.buf.String()); !filepath.IsAbs(name) {
+	if name = strings.TrimSpace(out.Buf.String()); !filepath.IsAbs(name) {
 		name = filepath.Join(c.top, name)
 	}
 	c.names = append(c.names, name)
@@ -122,7 +124,7 @@ func (c *changed) commits(name string, args []string) []string {
 		if strings.HasPrefix(a, "-") || name == "restore" && !strings.Contains(strings.Join(args, " "), "-s") {
 			continue
 		}
-		var id capped
+		var id git.Capped
 		if c.ask(&id, "rev-parse", "--verify", "--quiet", "--end-of-options", a+"^{commit}") == nil {
 			out = append(out, strings.TrimSpace(id.String()))
 		}
@@ -150,12 +152,12 @@ func (c *changed) list(args ...string) { c.lines(func(line string) string { retu
 
 // lines does so where the name is a part of what is printed.
 func (c *changed) lines(nameIn func(line string) string, args ...string) {
-	out := capped{limit: 32 << 20}
+	out := git.Capped{Limit: 32 << 20}
 	if err := c.ask(&out, args...); err != nil {
 		c.err = err
 		return
 	}
-	for line := range strings.SplitSeq(out.buf.String(), "\x00") {
+	for line := range strings.SplitSeq(out.Buf.String(), "\x00") {
 		if name := nameIn(line); name != "" && !c.seen[name] {
 			c.seen[name] = true
 			c.names = append(c.names, filepath.Join(c.top, name))

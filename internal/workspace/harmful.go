@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/workspace/git"
 )
 
 // HarmfulConfig lists what in the repository around dir makes plain git commands that only
@@ -27,12 +28,12 @@ import (
 func HarmfulConfig(ctx context.Context, dir string, environ []string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitDeadline)
 	defer cancel()
-	path, err := gitPath()
+	path, err := git.FindGit()
 	if err != nil {
 		return nil, fmt.Errorf("git configuration of %s: %w", dir, err)
 	}
 	// None of our settings: they would hide what a plain git does.
-	h := harmSearch{git: git{path: path, env: gitEnviron(environ)}}
+	h := harmSearch{git: git.Runner{Path: path, Env: git.Environ(environ)}}
 	if err := h.look(ctx, dir, "", 0); err != nil {
 		return nil, fmt.Errorf("git configuration of %s: %w", dir, err)
 	}
@@ -46,7 +47,7 @@ const (
 )
 
 type harmSearch struct {
-	git    git
+	git    git.Runner
 	found  []string
 	looked int // submodules
 }
@@ -59,15 +60,15 @@ func (h *harmSearch) add(prefix, what string) {
 
 // look asks about the repository around dir.
 func (h *harmSearch) look(ctx context.Context, dir, prefix string, depth int) error {
-	h.git.dir = dir
-	list := capped{limit: 8 << 20}
-	if err := h.git.stream(ctx, &list, "config", "--null", "--show-scope", "--show-origin", "--list"); err != nil {
+	h.git.Dir = dir
+	list := git.Capped{Limit: 8 << 20}
+	if err := h.git.Stream(ctx, &list, "config", "--null", "--show-scope", "--show-origin", "--list"); err != nil {
 		return err
 	}
-	if list.cut {
+	if list.Cut {
 		return errors.New("it is too large")
 	}
-	settings, err := parseSettings(list.buf.String())
+	settings, err := parseSettings(list.Buf.String())
 	if err != nil {
 		return err
 	}
@@ -88,11 +89,11 @@ func (h *harmSearch) look(ctx context.Context, dir, prefix string, depth int) er
 // repository looks for the one hook that looking runs, and for submodules: git asks each of
 // them for its state, by its own configuration.
 func (h *harmSearch) repository(ctx context.Context, dir, prefix string, depth int) error {
-	var hook capped
-	if err := h.git.stream(ctx, &hook, "rev-parse", "--git-path", "hooks/post-index-change"); err != nil {
+	var hook git.Capped
+	if err := h.git.Stream(ctx, &hook, "rev-parse", "--git-path", "hooks/post-index-change"); err != nil {
 		return err
 	}
-	path := strings.TrimSuffix(hook.buf.String(), "\n")
+	path := strings.TrimSuffix(hook.Buf.String(), "\n")
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
@@ -103,8 +104,8 @@ func (h *harmSearch) repository(ctx context.Context, dir, prefix string, depth i
 	}
 	// With our settings: this command could run some of what was just found.
 	links := &linkReader{}
-	safe := git{path: h.git.path, dir: dir, env: h.git.env, settings: safeSettings()}
-	if err := safe.stream(ctx, links, "ls-files", "--stage", "-z", "--", ":/"); err != nil {
+	safe := git.Runner{Path: h.git.Path, Dir: dir, Env: h.git.Env, Settings: git.SafeSettings()}
+	if err := safe.Stream(ctx, links, "ls-files", "--stage", "-z", "--", ":/"); err != nil {
 		if len(h.found) > 0 {
 			return nil // an implicit bare repository; enough is known of it
 		}

@@ -189,27 +189,6 @@ func TestLookEndsWithContext(t *testing.T) {
 	}
 }
 
-// What git wrote counts, however late it is read: a busy machine is played by a process that git
-// leaves behind, which writes when git has ended.
-func TestOutputIsReadLate(t *testing.T) {
-	t.Parallel()
-	late := filepath.Join(t.TempDir(), "git")
-	write(t, late, "#!/bin/sh\n(sleep 0.5; echo late) &\n")
-	if err := os.Chmod(late, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	g := git{path: late, dir: t.TempDir(), env: environ(t)}
-	for { // a script cannot be run while a process that another test is just starting holds it open
-		var out capped
-		if err := g.stream(t.Context(), &out, "status"); errors.Is(err, syscall.ETXTBSY) {
-			continue
-		} else if err != nil || out.String() != "late\n" {
-			t.Errorf("%q, %v", out.String(), err)
-		}
-		return
-	}
-}
-
 func TestFilterNameWithEquals(t *testing.T) {
 	t.Parallel()
 	dir := repository(t)
