@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,10 +25,11 @@ const outputDelay = 2 * time.Second
 
 // Runner runs git on a repository that may have been prepared by an enemy.
 type Runner struct {
-	Path     string   // of git itself
-	Dir      string   // where it runs
-	Env      []string // its whole environment
-	Settings []string // options before the command
+	Path     string    // of git itself
+	Dir      string    // where it runs
+	Env      []string  // its whole environment
+	Settings []string  // options before the command
+	In       io.Reader // what it reads; nil: nothing. For one call
 }
 
 // Open finds git and the filters that the repository's configuration defines. Filters
@@ -147,7 +149,7 @@ func (e *Error) Error() string { return e.Text }
 // Stream runs git and copies its output.
 func (g *Runner) Stream(ctx context.Context, out interface{ Write([]byte) (int, error) }, args ...string) error {
 	cmd := exec.CommandContext(ctx, g.Path, slices.Concat([]string{"--no-pager"}, g.Settings, args)...)
-	cmd.Dir, cmd.Env, cmd.Stdout = g.Dir, g.Env, out
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout = g.Dir, g.Env, g.In, out
 	var complaint Capped
 	cmd.Stderr = &complaint
 	cmd.WaitDelay = outputDelay
