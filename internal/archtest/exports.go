@@ -40,12 +40,7 @@ func exported() map[string]string {
 		"httpd.Target":         reflected, "httpd.Where": reflected, "httpd.Asked": reflected,
 		"troupe.RightParent": laterUse,
 	}
-	for _, name := range []string{
-		"troupe.WorkspaceReadOnly", "troupe.Workspace", "troupe.WorkspaceBase", "troupe.Checkpoint",
-		"troupe.WorkspaceResult", "git.Error",
-	} {
-		out[name] = "workspaces come step by step (ADR 0041)"
-	}
+	out["worktree.New"] = "workspaces come step by step (ADR 0041)"
 	for _, name := range []string{
 		"sandbox.UnavailableError", "session.Wanted", "turn.Allowed",
 		"turn.RefusedError",

@@ -1,0 +1,206 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
+)
+
+// refOf is a ref that the caller's repository keeps for a workspace.
+func refOf(ws troupe.Workspace, name string) string {
+	return "refs/troupe/" + string(ws.Owner) + "/" + name
+}
+
+// base settles what the workspace begins with, and has it kept, before anything is built on it. It never moves.
+func (k *Keeper) base(ctx context.Context, p place, r repo, c *caller, rec *record, m Making) error {
+	if c == nil {
+		return errors.New("no copies yet")
+	}
+	release, err := k.holdCaller(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if rec.Base.Commit != "" {
+		if _, err := c.out(ctx, "cat-file", "-e", rec.Base.Commit+"^{commit}"); err != nil {
+			rec.Base = troupe.WorkspaceBase{} // it was taken before it was kept
+		}
+	}
+	if rec.Base.Commit == "" {
+		if err := c.supported(ctx); err != nil {
+			return err
+		}
+		if rec.Base, err = k.present(ctx, p, r, c, m); err != nil {
+			return err
+		}
+		if err := errors.Join(k.write(p, rec), k.step("base")); err != nil {
+			return err
+		}
+	}
+	return errors.Join(c.update(ctx, []string{"update " + refOf(p.ws, "base") + "\x00" + rec.Base.Commit + "\x00\x00"}),
+		k.step("kept base"))
+}
+
+// update changes refs of the caller's repository, all or none. Another program that has a lock there is waited for.
+func (c *caller) update(ctx context.Context, commands []string) error {
+	return retry(ctx, c.patience, func() (bool, error) {
+		_, err := c.feed(ctx, strings.Join(commands, ""), "update-ref", "-z", "--stdin")
+		return err != nil && strings.Contains(err.Error(), ".lock': File exists"), err
+	})
+}
+
+// present makes a commit of what the caller has now: HEAD, or one on it with what was not committed.
+func (k *Keeper) present(ctx context.Context, p place, r repo, c *caller, m Making) (troupe.WorkspaceBase, error) {
+	b := troupe.WorkspaceBase{Head: c.head, Branch: c.branch}
+	if err := copyIndex(c, p); err != nil {
+		return b, err
+	}
+	// What holds the base must be where the ref to it is.
+	r = r.with("GIT_OBJECT_DIRECTORY=" + filepath.Join(c.common, "objects"))
+	if shared, ok := c.settings["core.sharedrepository"]; ok {
+		r = r.set("core.sharedRepository=" + shared)
+	}
+	s, err := r.scan(ctx, c.top)
+	if err != nil {
+		return b, err
+	}
+	b.Left = k.leave(c.top, &s, m.Hidden)
+	if err := r.take(ctx, c.top, s); err != nil {
+		return b, err
+	}
+	tree, err := r.out(ctx, "write-tree")
+	if err != nil {
+		return b, err
+	}
+	var changed []string
+	if c.head != "" {
+		if changed, tree, err = r.unstage(ctx, c, tree, m.Hidden, &b); err != nil {
+			return b, err
+		}
+		if len(changed) == 0 {
+			b.Commit = c.head
+			return b, nil
+		}
+	} else {
+		list, err := r.out(ctx, "ls-tree", "-r", "-z", "--name-only", tree)
+		if err != nil {
+			return b, err
+		}
+		changed = fields(list)
+	}
+	b.Dirty = len(changed)
+	var parents []string
+	if c.head != "" {
+		parents = []string{c.head}
+	}
+	b.Commit, err = k.commit(ctx, r, tree, "What was not committed when "+p.ws.Name+" was made", parents...)
+	return b, err
+}
+
+// unstage lists how a tree differs from the caller's HEAD, and gives one without hidden files that were staged.
+func (r repo) unstage(ctx context.Context, c *caller, tree string, hidden func(string) bool,
+	b *troupe.WorkspaceBase) (changed []string, result string, err error) {
+	list, err := r.out(ctx, "diff-tree", "-r", "-z", "--no-renames", c.head, tree)
+	if err != nil {
+		return nil, "", err
+	}
+	entries := fields(list)
+	var undo strings.Builder
+	for i := 0; i+1 < len(entries); i += 2 {
+		name, was := entries[i+1], strings.Fields(strings.TrimPrefix(entries[i], ":"))
+		if len(was) < 4 {
+			return nil, "", fmt.Errorf("git diff-tree printed %q", entries[i])
+		}
+		if hidden == nil || !hidden(filepath.Join(c.top, name)) {
+			changed = append(changed, name)
+			continue
+		}
+		b.Left = append(b.Left, name+": no agent may read it")
+		fmt.Fprintf(&undo, "%s %s\t%s\x00", was[0], was[2], name)
+	}
+	if undo.Len() == 0 {
+		return changed, tree, nil
+	}
+	if _, err := r.feed(ctx, undo.String(), "update-index", "-z", "--index-info"); err != nil {
+		return nil, "", err
+	}
+	tree, err = r.out(ctx, "write-tree")
+	return changed, tree, err
+}
+
+// leave takes out of a scan what is not carried over, and names it.
+func (k *Keeper) leave(top string, s *scan, hidden func(string) bool) []string {
+	var left []string
+	no := func(name string) bool {
+		path := filepath.Join(top, name)
+		switch {
+		case troupe.Within(path, k.folders) || troupe.Within(path, k.data):
+			return true // ours, in a repository that spans all of a home
+		case hidden != nil && hidden(path):
+			left = append(left, name+": no agent may read it")
+			return true
+		}
+		return false
+	}
+	s.here, s.gone = slices.DeleteFunc(s.here, no), slices.DeleteFunc(s.gone, no)
+	for _, name := range s.nested {
+		if !troupe.Within(filepath.Join(top, name), k.folders) {
+			left = append(left, strings.TrimSuffix(name, "/")+": it is a repository of its own")
+		}
+	}
+	for _, name := range s.odd {
+		left = append(left, name+": it is no file that can be read")
+	}
+	return left
+}
+
+// copyIndex gives the keeper the caller's index: what it says of times and sizes makes looking fast.
+func copyIndex(c *caller, p place) error {
+	shared, err := filepath.Glob(filepath.Join(c.dir, "sharedindex.*")) // of which a split one has its files
+	if err != nil {
+		return err
+	}
+	for _, name := range append(shared, filepath.Join(c.dir, "index")) {
+		data, err := disk.Read(name, 4<<30)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = disk.Cache(filepath.Join(p.repo, filepath.Base(name)), data)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// commit makes a commit in our name, or that of the caller's settings.
+func (k *Keeper) commit(ctx context.Context, r repo, tree, message string, parents ...string) (string, error) {
+	now := k.now()
+	date := fmt.Sprintf("%d %s", now.Unix(), now.Format("-0700"))
+	args := []string{"commit-tree", tree}
+	for _, p := range parents {
+		args = append(args, "-p", p)
+	}
+	return r.with("GIT_AUTHOR_DATE="+date, "GIT_COMMITTER_DATE="+date).feed(ctx, message+"\n", args...)
+}
+
+// supported refuses repositories of which a worktree would not be what the caller has.
+func (c *caller) supported(context.Context) error {
+	for name := range c.settings {
+		if name == "extensions.partialclone" || strings.HasPrefix(name, "remote.") &&
+			(strings.HasSuffix(name, ".promisor") || strings.HasSuffix(name, ".partialclonefilter")) {
+			return refused(c.top, "it is a partial clone, which lacks objects that a worktree needs",
+				"fetch all of it with “git fetch --refetch --no-filter”, or use isolation “copy”")
+		}
+	}
+	return nil
+}

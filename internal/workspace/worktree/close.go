@@ -1,0 +1,481 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// Close is the end of a run. What is not committed is committed, all of it is kept in the caller's repository, and
+// then the folder goes, unless something would go with it. The message is the subject of the commit.
+func (k *Keeper) Close(ctx context.Context, ws troupe.Workspace, message string) (troupe.WorkspaceResult, error) {
+	res := troupe.WorkspaceResult{Kind: ws.Kind, Name: ws.Name, Folder: ws.Folder}
+	p, err := k.place(ws)
+	if err != nil {
+		return res, err
+	}
+	release, err := k.hold(ctx, string(ws.Owner))
+	if err != nil {
+		return res, err
+	}
+	defer release()
+	rec, err := k.read(p)
+	if errors.Is(err, fs.ErrNotExist) {
+		// It was never made, or an end that was not told of removed it, for nothing had changed.
+		res.Gone = true
+		return res, removeTree(p.gone)
+	}
+	if err != nil {
+		return res, err
+	}
+	if err := k.putBack(p, rec); err != nil {
+		return res, err
+	}
+	if rec.Base.Commit == "" {
+		return res, errors.New("the workspace " + ws.Name + " was never made")
+	}
+	return k.close(ctx, p, rec, message)
+}
+
+// close is Close of a workspace that was made.
+func (k *Keeper) close(ctx context.Context, p place, rec *record, message string) (troupe.WorkspaceResult, error) {
+	res := troupe.WorkspaceResult{Kind: p.ws.Kind, Name: p.ws.Name, Folder: p.ws.Folder, Base: rec.Base.Commit}
+	r, err := k.keeper(p)
+	if err != nil {
+		return res, err
+	}
+	there, err := k.there(p, rec)
+	if err != nil {
+		return res, err
+	}
+	var s saved
+	if there {
+		s, err = k.save(ctx, p, rec, p.ws.Top, nil)
+	} else {
+		s.kept, err = readKept(p)
+		s.Tree = s.kept.newest(rec)
+	}
+	if err != nil {
+		return res, err
+	}
+	e := &ending{k: k, p: p, r: r, rec: rec, saved: s, res: res, there: there}
+	return e.res, e.run(ctx, message)
+}
+
+// ending is one end of a run.
+type ending struct {
+	k   *Keeper
+	p   place
+	r   repo
+	rec *record
+	saved
+	res    troupe.WorkspaceResult
+	there  bool
+	caller *caller
+}
+
+func (e *ending) run(ctx context.Context, message string) error {
+	if e.p.ws.Kind == troupe.WorkspaceTree {
+		var err error
+		if e.caller, err = e.k.callerOf(ctx, e.p.ws.Of); err != nil {
+			return err
+		}
+	}
+	if err := e.commit(ctx, message); err != nil {
+		return err
+	}
+	nothing := e.res.Tip == e.rec.Base.Commit && e.extra() == 0
+	if !nothing && e.caller != nil {
+		if err := e.hand(ctx); err != nil {
+			return err
+		}
+	}
+	if err := e.measure(ctx); err != nil {
+		return err
+	}
+	if err := e.merges(ctx); err != nil {
+		return err
+	}
+	e.rec.State = closed
+	if err := e.remember(); err != nil {
+		return err
+	}
+	if err := e.removeFolder(ctx); err != nil {
+		e.res.Kept = "it cannot be removed: " + err.Error()
+	}
+	if err := e.remember(); err != nil || !nothing || !e.res.Gone {
+		return err
+	}
+	return e.forget(ctx)
+}
+
+// remember writes the result down.
+func (e *ending) remember() error {
+	res := e.res
+	e.rec.Result = &res
+	return errors.Join(e.k.write(e.p, e.rec), e.k.step("closed"))
+}
+
+// merges is where it is found out whether the work would merge.
+func (e *ending) merges(context.Context) error { return nil }
+
+// extra counts what is kept besides the base, the last checkpoint and the tip.
+func (e *ending) extra() int {
+	n := 0
+	for name, id := range e.kept {
+		if name != "saved" && id != e.rec.Base.Commit {
+			n++
+		}
+	}
+	return n
+}
+
+// commit settles the tip: the agent's HEAD if all is committed, else a commit on it. One that was made at an end before
+// stays below it.
+func (e *ending) commit(ctx context.Context, message string) error {
+	head := e.kept["HEAD"]
+	if head == "" {
+		head = e.rec.Base.Commit
+	}
+	parents := []string{head}
+	if end := e.rec.End; end != "" && !e.r.reaches(ctx, head, end) {
+		parents = []string{end}
+		if !e.r.reaches(ctx, end, head) {
+			parents = []string{head, end}
+		}
+	}
+	tree, err := e.r.out(ctx, "rev-parse", "--verify", parents[0]+"^{tree}")
+	if err != nil {
+		return err
+	}
+	e.res.Tip = parents[0]
+	if tree == e.Tree && len(parents) == 1 {
+		return nil
+	}
+	if message == "" {
+		message = "What " + e.p.ws.Name + " left uncommitted"
+	}
+	if e.res.Tip, err = e.k.commit(ctx, e.r, e.Tree, message, parents...); err != nil {
+		return err
+	}
+	e.rec.End, e.kept["end"] = e.res.Tip, e.res.Tip
+	return errors.Join(e.kept.write(e.p), e.k.write(e.p, e.rec), e.k.step("committed"))
+}
+
+// reaches reports whether a commit is in the history of another.
+func (r repo) reaches(ctx context.Context, from, to string) bool {
+	return from == to || r.run(ctx, "merge-base", "--is-ancestor", to, from) == nil
+}
+
+// hand brings all that is kept to the caller's repository, and gives it refs there.
+func (e *ending) hand(ctx context.Context) error {
+	release, err := e.k.holdCaller(ctx, e.caller)
+	if err != nil {
+		return err
+	}
+	defer release()
+	want := map[string]string{"base": e.rec.Base.Commit, "tip": e.res.Tip}
+	var old []string
+	for name, id := range e.kept {
+		switch {
+		case strings.HasPrefix(name, "old/"):
+			old = append(old, id)
+		case strings.HasPrefix(name, "agent/"):
+			short := strings.TrimPrefix(name, "agent/")
+			if !strings.HasPrefix(short, "heads/") && !strings.HasPrefix(short, "tags/") && short != "stash" {
+				short = "other/" + short
+			}
+			want[short] = id
+		case strings.HasPrefix(name, "stashed/"):
+			want[name] = id
+		}
+	}
+	if want["old"], err = e.oldest(ctx, old, slices.Collect(maps.Values(want))); err != nil {
+		return err
+	}
+	if want["old"] == "" {
+		delete(want, "old")
+	}
+	ids := slices.Collect(maps.Values(want))
+	if err := e.transfer(ctx, ids); err != nil {
+		return err
+	}
+	if err := e.k.step("transferred"); err != nil {
+		return err
+	}
+	var commands []string
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		commands = append(commands, "update "+refOf(e.p.ws, name)+"\x00"+want[name]+"\x00\x00")
+	}
+	if err := e.caller.update(ctx, commands); err != nil {
+		return err
+	}
+	if err := e.branch(ctx); err != nil {
+		return err
+	}
+	return errors.Join(e.unpin(), e.reachable(ctx, ids), e.k.step("handed"))
+}
+
+// oldest makes one commit of what the agent's HEAD and branches have been and nothing else reaches; "" if all is
+// reached.
+func (e *ending) oldest(ctx context.Context, old, reached []string) (string, error) {
+	if len(old) == 0 {
+		return "", nil
+	}
+	slices.Sort(old)
+	list, err := e.r.feed(ctx, revisions(old, reached...), "rev-list",
+		"--stdin")
+	if err != nil {
+		return "", err
+	}
+	lone := map[string]bool{}
+	for id := range strings.Lines(list) {
+		lone[strings.TrimSpace(id)] = true
+	}
+	old = slices.DeleteFunc(old, func(id string) bool { return !lone[id] })
+	if len(old) == 0 {
+		return "", nil
+	}
+	tree, err := e.r.feed(ctx, "", "mktree")
+	if err != nil {
+		return "", err
+	}
+	return e.k.commit(ctx, e.r, tree, "Where HEAD and branches of "+e.p.ws.Name+" have been", old...)
+}
+
+// pinned is what a pack of ours says of why it is not to be removed: what refers to it is not there yet.
+func (e *ending) pinned() string { return "troupe " + string(e.p.ws.Owner) }
+
+// transfer copies objects to the caller's repository, in one pack that no collection there removes.
+func (e *ending) transfer(ctx context.Context, ids []string) error {
+	in := revisions(ids, e.rec.Base.Commit)
+	list, err := e.r.feed(ctx, in, "rev-list", "--objects", "--stdin")
+	if err != nil || list == "" {
+		return err
+	}
+	file, err := os.CreateTemp(e.p.folder, "pack-*")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
+	pack := e.r
+	pack.runner.In = strings.NewReader(in)
+	if err := pack.runner.Stream(ctx, file, "pack-objects", "--revs", "--stdout", "--quiet"); err != nil {
+		return fmt.Errorf("git pack-objects: %w", err)
+	}
+	if _, err := file.Seek(0, 0); err != nil {
+		return err
+	}
+	into := e.caller.repo
+	into.runner.In = file
+	return into.run(ctx, "index-pack", "--stdin", "--fix-thin", "--keep="+e.pinned())
+}
+
+// unpin lets collections of the caller's repository have our packs, now that refs hold what is in them.
+func (e *ending) unpin() error {
+	keeps, err := filepath.Glob(filepath.Join(e.caller.common, "objects", "pack", "*.keep"))
+	for _, keep := range keeps {
+		if data, e2 := os.ReadFile(keep); e2 == nil && strings.TrimSpace(string(data)) == e.pinned() {
+			err = errors.Join(err, os.Remove(keep))
+		}
+	}
+	return err
+}
+
+// reachable makes sure that the caller's repository has all of it, by itself.
+func (e *ending) reachable(ctx context.Context, ids []string) error {
+	in := revisions(ids, e.rec.Base.Commit)
+	if _, err := e.caller.feed(ctx, in, "rev-list", "--objects", "--quiet", "--stdin"); err != nil {
+		return fmt.Errorf("%s lacks what was brought to it: %w", e.p.ws.Of, err)
+	}
+	return nil
+}
+
+// branchTries is how many names are tried for the branch.
+const branchTries = 100
+
+// branch makes the tip a branch of the caller's, or moves the one that is ours. Another's is never moved, nor one that
+// is checked out: its files would seem changed.
+func (e *ending) branch(ctx context.Context) error {
+	out, err := e.caller.out(ctx, "worktree", "list", "--porcelain")
+	if err != nil {
+		return err
+	}
+	at := map[string]string{}
+	for _, r := range e.caller.refs {
+		at[r.name] = r.id
+	}
+	for i := range branchTries {
+		name := e.p.ws.Branch
+		switch {
+		case i == 0 && e.rec.Own != "":
+			name = e.rec.Own
+		case i > 0:
+			name = fmt.Sprintf("%s-%d", e.p.ws.Branch, i+1)
+		}
+		if i > branchTries/2 { // a branch “troupe” leaves no room for any below it
+			name = strings.ReplaceAll(name, "/", "-")
+		}
+		full := "refs/heads/" + name
+		was, there := at[full]
+		ours := !there || was == e.res.Tip || e.rec.Own == name && e.r.reaches(ctx, e.res.Tip, was)
+		if !ours || slices.Contains(strings.Split(out, "\n"), "branch "+full) && was != e.res.Tip {
+			continue
+		}
+		if was == "" {
+			was = strings.Repeat("0", len(e.res.Tip))
+		}
+		err = e.caller.update(ctx, []string{"update " + full + "\x00" + e.res.Tip + "\x00" + was + "\x00"})
+		if err == nil {
+			e.rec.Own, e.res.Branch = name, name
+			return e.k.write(e.p, e.rec)
+		}
+	}
+	return fmt.Errorf("no branch could be made for %s: %w", e.p.ws.Name, err)
+}
+
+// measure counts what was done.
+func (e *ending) measure(ctx context.Context) error {
+	if e.res.Tip == e.rec.Base.Commit {
+		return nil
+	}
+	count, err := e.r.out(ctx, "rev-list", "--count", e.res.Tip, "^"+e.rec.Base.Commit)
+	if err != nil {
+		return err
+	}
+	if e.res.Commits, err = strconv.Atoi(count); err != nil {
+		return err
+	}
+	list, err := e.r.out(ctx, "diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv",
+		e.rec.Base.Commit, e.res.Tip)
+	if err != nil {
+		return err
+	}
+	for _, line := range fields(list) {
+		added, rest, _ := strings.Cut(line, "\t")
+		removed, _, _ := strings.Cut(rest, "\t")
+		a, _ := strconv.Atoi(added) // “-” for what is no text
+		d, _ := strconv.Atoi(removed)
+		e.res.Files, e.res.Added, e.res.Removed = e.res.Files+1, e.res.Added+a, e.res.Removed+d
+	}
+	return nil
+}
+
+// removeFolder removes the folder if all that is in it is kept.
+func (e *ending) removeFolder(ctx context.Context) error {
+	if !e.there {
+		e.res.Gone = true
+		return nil
+	}
+	why, err := e.loses(ctx, e.p.ws.Top)
+	if err != nil || why != "" {
+		e.res.Kept = why
+		return err
+	}
+	// What is still written there by a process that outlives its run is seen once the folder has left its place.
+	if err := os.Rename(e.p.ws.Top, e.p.leave); err != nil {
+		return err
+	}
+	if err := e.k.step("left"); err != nil {
+		return err
+	}
+	s, err := e.k.save(ctx, e.p, e.rec, e.p.leave, nil)
+	if err == nil {
+		why, err = e.loses(ctx, e.p.leave)
+	}
+	if err == nil && why == "" && (s.Tree != e.Tree || !maps.Equal(s.kept, e.kept)) {
+		why = "something was written there while it was ended"
+	}
+	if err != nil || why != "" {
+		e.res.Kept = why
+		return errors.Join(err, os.Rename(e.p.leave, e.p.ws.Top))
+	}
+	if err := errors.Join(os.Rename(e.p.leave, e.p.gone), e.k.step("gone")); err != nil {
+		return err
+	}
+	e.res.Gone = true
+	_ = removeTree(e.p.gone) // what stays of it is no work, and is removed the next time
+	e.k.tidy(e.p)
+	return nil
+}
+
+// loses says what would be lost with the folder; "" if nothing.
+func (e *ending) loses(ctx context.Context, folder string) (string, error) {
+	if e.why != "" {
+		return "its commits could not all be kept: " + e.why, nil
+	}
+	if len(e.odd) > 0 {
+		return "it has what git cannot keep: " + some(e.odd), nil
+	}
+	list, err := e.r.on(folder).out(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+	if err != nil {
+		return "", err
+	}
+	var ignored []string
+	for _, name := range fields(list) {
+		if !slices.Contains(e.rec.Base.Linked, strings.TrimSuffix(name, "/")) {
+			ignored = append(ignored, name)
+		}
+	}
+	if len(ignored) > 0 {
+		return "it has ignored files, which no commit keeps: " + some(ignored), nil
+	}
+	return "", nil
+}
+
+// some names the first few.
+func some(names []string) string {
+	if len(names) > 3 {
+		return strings.Join(names[:3], ", ") + fmt.Sprintf(" and %d more", len(names)-3)
+	}
+	return strings.Join(names, ", ")
+}
+
+// tidy removes the folders above a workspace that are empty now.
+func (k *Keeper) tidy(p place) {
+	for at := filepath.Dir(p.ws.Top); at != k.folders && troupe.Within(at, k.folders); at = filepath.Dir(at) {
+		if os.Remove(at) != nil {
+			return // something is in it
+		}
+	}
+}
+
+// forget removes what is left of a workspace in which nothing was changed. The record goes last.
+func (e *ending) forget(ctx context.Context) error {
+	if e.caller != nil {
+		release, err := e.k.holdCaller(ctx, e.caller)
+		if err != nil {
+			return err
+		}
+		defer release()
+		if err := e.caller.dropRefs(ctx, e.p.ws); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(os.RemoveAll(e.p.repo), e.k.step("forgotten")); err != nil {
+		return err
+	}
+	return os.RemoveAll(e.p.folder)
+}
+
+// dropRefs removes the refs of a workspace.
+func (c *caller) dropRefs(ctx context.Context, ws troupe.Workspace) error {
+	list, err := c.out(ctx, "for-each-ref", "--format=%(refname)", refOf(ws, ""))
+	if err != nil || list == "" {
+		return err
+	}
+	var commands []string
+	for name := range strings.Lines(list) {
+		commands = append(commands, "delete "+strings.TrimSpace(name)+"\x00\x00")
+	}
+	return c.update(ctx, commands)
+}

@@ -1,0 +1,98 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
+)
+
+// fill writes the files of a workspace into the folder where it is made, and the repository that its agent sees.
+func (k *Keeper) fill(ctx context.Context, p place, r repo, c *caller, rec *record, m Making) error {
+	kept, err := readKept(p)
+	if err != nil {
+		return err
+	}
+	from := kept.newest(rec)
+	if err := os.Remove(filepath.Join(p.repo, "index")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := r.on(p.making).set("checkout.workers=0").run(ctx, "read-tree", "--reset", "-u", from); err != nil {
+		return err
+	}
+	if err := k.step("checkout"); err != nil {
+		return err
+	}
+	if len(kept) == 0 {
+		tree, err := r.out(ctx, "rev-parse", "--verify", rec.Base.Commit+"^{tree}")
+		if err != nil {
+			return err
+		}
+		kept["base"], kept["saved"] = rec.Base.Commit, tree
+		if err := kept.write(p); err != nil {
+			return err
+		}
+	}
+	if p.ws.Kind == troupe.WorkspaceTree {
+		if err := k.agentRepository(ctx, p, r, c, rec, kept); err != nil {
+			return err
+		}
+	}
+	sub := strings.TrimPrefix(p.ws.Folder, p.ws.Top)
+	return errors.Join(os.MkdirAll(p.making+sub, 0o700), k.step("filled"))
+}
+
+// agentRepository makes the repository that the agent sees. Nothing of ours depends on it from then on.
+func (k *Keeper) agentRepository(ctx context.Context, p place, r repo, c *caller, rec *record, kept kept) error {
+	y, err := carryOf(c)
+	if err != nil {
+		return err
+	}
+	y.settings = maps.Clone(y.settings)
+	for name, value := range map[string]string{"core.bare": "false", "core.logallrefupdates": "true",
+		"commit.gpgsign": "false", "tag.gpgsign": "false",
+		// A collection that goes on behind a command would be in the way of an end.
+		"gc.auto": "0"} {
+		y.settings[name] = value
+	}
+	dir := filepath.Join(p.making, ".git")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	refs := born(c)
+	if err := layOut(dir, "ref: refs/heads/"+p.ws.Branch+"\n", y); err != nil {
+		return err
+	}
+	// What it is born with is known to be the caller's, and need not be kept.
+	if err := disk.Cache(filepath.Join(p.folder, "born"), packed(refs)); err != nil {
+		return err
+	}
+	refs = append(refs, gitRef{name: "refs/heads/" + p.ws.Branch, id: rec.Base.Commit})
+	if err := disk.Cache(filepath.Join(dir, "packed-refs"), packed(refs)); err != nil {
+		return err
+	}
+	index, err := disk.Read(filepath.Join(p.repo, "index"), 4<<30)
+	if err != nil {
+		return err
+	}
+	return disk.Cache(filepath.Join(dir, "index"), index)
+}
+
+// born are the refs that the agent's repository begins with: the caller's branches, as those of a remote that cannot
+// be pushed to, and its tags.
+func born(c *caller) []gitRef {
+	var refs []gitRef
+	for _, r := range c.refs {
+		if branch, ok := strings.CutPrefix(r.name, "refs/heads/"); ok {
+			refs = append(refs, gitRef{"refs/remotes/origin/" + branch, r.id, r.peeled})
+		} else if strings.HasPrefix(r.name, "refs/tags/") {
+			refs = append(refs, r)
+		}
+	}
+	return refs
+}

@@ -1,0 +1,217 @@
+// Package worktree makes, keeps, rebuilds and ends the folders that agents work in: ADR 0041.
+//
+// A workspace has a keeper, a bare repository that is the runtime's own, and all git that is run here is run under its
+// configuration. What an agent can write, its repository included, is read as data: no setting of it counts, no link
+// out of its folder is followed, and nothing waits for a pipe. What the caller's repository says is taken with our
+// settings over its own.
+//
+// Every operation can be done again after a process died at any moment of it. Those on one workspace exclude each
+// other, between processes too, and so do the writes to one caller's repository; the other parts run side by side.
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/workspace/git"
+)
+
+// Options are what a Keeper needs.
+type Options struct {
+	// Data is where the keepers are: Data/ID/{repo.git,record.json}. No agent may write there.
+	Data string
+	// Folders is where the folders of workspaces are: Folders/PROJECT-HASH/NAME.
+	Folders string
+	Environ []string // the user's
+	Now     func() time.Time
+}
+
+// Keeper has the workspaces of a home. It is safe for concurrent use.
+type Keeper struct {
+	data, folders string
+	environ       []string
+	now           func() time.Time
+	patience      time.Duration // with the locks of other programs
+	// step is called between operations, for tests that end the process there.
+	step func(name string) error
+}
+
+// New makes a Keeper. Nothing is written before a workspace is opened.
+func New(o Options) *Keeper {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Keeper{data: o.Data, folders: o.Folders, environ: o.Environ, now: o.Now, patience: 30 * time.Second,
+		step: func(string) error { return nil }}
+}
+
+// Making is how a workspace is to be made.
+type Making struct {
+	// Hidden says which files of the caller no agent may read. They are not carried over.
+	Hidden func(path string) bool
+	// Link are the names of ignored folders that lead to the caller's. Others are left out.
+	Link     []string
+	Progress func(done, all int)
+}
+
+// place is where things of one workspace are.
+type place struct {
+	ws     troupe.Workspace
+	folder string // of the keeper and the record
+	repo   string // the keeper
+	making string // the folder while it is made
+	leave  string // the folder while it is looked at for the last time
+	gone   string // the folder when all of it can be had from kept refs
+}
+
+func (k *Keeper) place(ws troupe.Workspace) (place, error) {
+	if _, ok := troupe.ParseSessionID(string(ws.Owner)); !ok {
+		return place{}, fmt.Errorf("%q is no session", ws.Owner)
+	}
+	if !ws.Kind.Made() || ws.Top == k.folders || !troupe.Within(ws.Top, k.folders) ||
+		filepath.Clean(ws.Top) != ws.Top || !troupe.Within(ws.Folder, ws.Top) {
+		return place{}, fmt.Errorf("%s is no folder for a workspace", ws.Top)
+	}
+	if err := checkName(ws.Name); err != nil {
+		return place{}, err
+	}
+	folder, project := filepath.Join(k.data, string(ws.Owner)), filepath.Join(k.folders, k.project(ws.Of))
+	id := string(ws.Owner)
+	return place{ws: ws, folder: folder, repo: filepath.Join(folder, "repo.git"),
+		making: filepath.Join(project, ".making-"+id), leave: filepath.Join(project, ".leave-"+id),
+		gone: filepath.Join(project, ".gone-"+id)}, nil
+}
+
+// keeper runs git under the configuration of the workspace's keeper.
+func (k *Keeper) keeper(p place) (repo, error) {
+	path, err := git.FindGit()
+	if err != nil {
+		return repo{}, err
+	}
+	env := append(git.Environ(k.environ), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_DIR="+p.repo)
+	return repo{git.Runner{Path: path, Dir: p.repo, Env: env, Settings: git.SafeSettings()}}, nil
+}
+
+// Open makes the workspace, or finds it as it is, or rebuilds it from the newest of what is kept.
+func (k *Keeper) Open(ctx context.Context, ws troupe.Workspace, m Making) (troupe.WorkspaceBase, error) {
+	p, err := k.place(ws)
+	if err != nil {
+		return troupe.WorkspaceBase{}, err
+	}
+	release, err := k.hold(ctx, string(ws.Owner))
+	if err != nil {
+		return troupe.WorkspaceBase{}, err
+	}
+	defer release()
+	rec, err := k.read(p)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if err = k.vacant(p); err != nil {
+			return troupe.WorkspaceBase{}, err
+		}
+		rec = &record{Workspace: ws, State: making, Made: k.now()}
+		err = k.write(p, rec)
+	case err == nil && rec.Workspace != ws:
+		err = fmt.Errorf("the workspace of %s is %s", ws.Owner, rec.Workspace.Top)
+	}
+	if err != nil {
+		return troupe.WorkspaceBase{}, err
+	}
+	if err := k.open(ctx, p, rec, m); err != nil {
+		return troupe.WorkspaceBase{}, err
+	}
+	return rec.Base, nil
+}
+
+func (k *Keeper) open(ctx context.Context, p place, rec *record, m Making) error {
+	if err := k.putBack(p, rec); err != nil {
+		return err
+	}
+	there, err := k.there(p, rec)
+	if err != nil {
+		return err
+	}
+	if !there {
+		if err := k.make(ctx, p, rec, m); err != nil {
+			return err
+		}
+	}
+	if rec.State != made {
+		rec.State = made
+		return k.write(p, rec)
+	}
+	return nil
+}
+
+// there reports whether the folder is at its place, and whole.
+func (k *Keeper) there(p place, rec *record) (bool, error) {
+	info, err := os.Lstat(p.ws.Top)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	// While it is made, the folder that is about to get the name was noted: another one is not ours.
+	if !info.IsDir() || rec.State == making && (rec.Inode == 0 || inode(info) != rec.Inode) {
+		return false, taken(p.ws.Top)
+	}
+	return true, nil
+}
+
+// make fills the folder beside its place, and moves it there whole.
+func (k *Keeper) make(ctx context.Context, p place, rec *record, m Making) error {
+	r, err := k.keeper(p)
+	if err != nil {
+		return err
+	}
+	var c *caller
+	if p.ws.Kind == troupe.WorkspaceTree {
+		if c, err = k.callerOf(ctx, p.ws.Of); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(writeKeeper(p, c), k.step("keeper")); err != nil {
+		return err
+	}
+	if rec.Base.Commit == "" {
+		if err := k.base(ctx, p, r, c, rec, m); err != nil {
+			return err
+		}
+	}
+	if err := k.parents(p); err != nil {
+		return err
+	}
+	if err := errors.Join(removeTree(p.making), os.Mkdir(p.making, 0o700), k.step("folder")); err != nil {
+		return err
+	}
+	if err := k.fill(ctx, p, r, c, rec, m); err != nil {
+		return err
+	}
+	return k.settle(p, rec)
+}
+
+// settle gives the folder that was made its name.
+func (k *Keeper) settle(p place, rec *record) error {
+	info, err := os.Lstat(p.making)
+	if err != nil {
+		return err
+	}
+	rec.Inode, rec.State = inode(info), making
+	if err := errors.Join(k.write(p, rec), k.step("named")); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(p.ws.Top); err == nil {
+		return taken(p.ws.Top)
+	}
+	if err := os.Rename(p.making, p.ws.Top); err != nil {
+		return err
+	}
+	return k.step("settled")
+}

@@ -1,0 +1,141 @@
+package worktree
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe/internal/disk"
+)
+
+// carried are the settings that a workspace has from the caller. None of them runs anything, or loosens what git
+// checks.
+func carried() []string {
+	return []string{
+		"user.name", "user.email", "core.autocrlf", "core.eol", "core.filemode", "core.ignorecase", "core.symlinks",
+		"core.precomposeunicode", "core.excludesfile", "core.sparsecheckout", "core.sparsecheckoutcone",
+		"core.longpaths",
+	}
+}
+
+// carry is what a workspace has from the caller: settings, and files below .git.
+type carry struct {
+	format   string
+	settings map[string]string
+	files    map[string][]byte // by their names there
+	stores   []string
+}
+
+func carryOf(c *caller) (carry, error) {
+	if c == nil {
+		return carry{format: "sha1"}, nil
+	}
+	y := carry{format: c.format, settings: map[string]string{}, files: map[string][]byte{}}
+	for _, name := range carried() {
+		if value, ok := c.settings[name]; ok {
+			y.settings[name] = value
+		}
+	}
+	// Where git does not find these beside HEAD, they are those of the main worktree.
+	for name, folders := range map[string][]string{
+		"shallow": {c.common}, "info/exclude": {c.common}, "info/attributes": {c.common},
+		"info/sparse-checkout": {c.dir},
+	} {
+		for _, folder := range folders {
+			data, err := disk.Read(filepath.Join(folder, name), 64<<20)
+			if err == nil {
+				y.files[name] = data
+			} else if !errors.Is(err, fs.ErrNotExist) {
+				return carry{}, err
+			}
+		}
+	}
+	var err error
+	y.stores, err = c.stores()
+	return y, err
+}
+
+// writeKeeper makes the keeper, or makes it whole again: what is there of it stays.
+func writeKeeper(p place, c *caller) error {
+	y, err := carryOf(c)
+	if err != nil {
+		return err
+	}
+	y.settings = maps.Clone(y.settings)
+	if y.settings == nil {
+		y.settings = map[string]string{}
+	}
+	y.settings["user.name"] = cmp.Or(y.settings["user.name"], "Troupe")
+	y.settings["user.email"] = cmp.Or(y.settings["user.email"], "troupe@localhost")
+	for name, value := range map[string]string{"core.bare": "true", "gc.auto": "0", "core.safecrlf": "false",
+		"core.logallrefupdates": "false", "core.quotepath": "false", "commit.gpgsign": "false"} {
+		y.settings[name] = value
+	}
+	if err := layOut(p.repo, "ref: refs/heads/none\n", y); err != nil {
+		return err
+	}
+	// What a killed git left locked is free: no other operation on this workspace goes on.
+	locks, err := filepath.Glob(filepath.Join(p.repo, "*.lock"))
+	for _, lock := range locks {
+		err = errors.Join(err, os.Remove(lock))
+	}
+	return err
+}
+
+// layOut writes the files that make a folder a repository.
+func layOut(dir, head string, y carry) error {
+	for _, sub := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags", "info"} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
+			return err
+		}
+	}
+	files := map[string][]byte{"HEAD": []byte(head), "config": settingsFile(y)}
+	maps.Copy(files, y.files)
+	if len(y.stores) > 0 {
+		files["objects/info/alternates"] = []byte(strings.Join(y.stores, "\n") + "\n")
+	}
+	for name, data := range files {
+		if err := disk.Cache(filepath.Join(dir, name), data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settingsFile is a configuration as git reads it.
+func settingsFile(y carry) []byte {
+	all := maps.Clone(y.settings)
+	if all == nil {
+		all = map[string]string{}
+	}
+	all["core.repositoryformatversion"] = "0"
+	if y.format != "sha1" {
+		all["core.repositoryformatversion"], all["extensions.objectformat"] = "1", y.format
+	}
+	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`, "\b", `\b`)
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		section, key, _ := strings.Cut(name, ".")
+		b.WriteString("[" + section + "]\n\t" + key + ` = "` + quote.Replace(all[name]) + "\"\n")
+	}
+	return []byte(b.String())
+}
+
+// packed is a list of refs as a repository keeps it in one file.
+func packed(refs []gitRef) []byte {
+	refs = slices.SortedFunc(slices.Values(refs), func(a, b gitRef) int { return strings.Compare(a.name, b.name) })
+	var b strings.Builder
+	b.WriteString("# pack-refs with: sorted \n")
+	for _, r := range refs {
+		b.WriteString(r.id + " " + r.name + "\n")
+		if r.peeled != "" {
+			b.WriteString("^" + r.peeled + "\n")
+		}
+	}
+	return []byte(b.String())
+}

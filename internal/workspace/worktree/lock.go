@@ -1,0 +1,68 @@
+package worktree
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// lockWait is how long an operation waits for others before it says so.
+const lockWait = 5 * time.Minute
+
+// hold waits until no other operation goes on with what a name stands for, in any process.
+func (k *Keeper) hold(ctx context.Context, name string) (release func(), err error) {
+	folder := filepath.Join(k.data, "locks")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(folder, name), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	err = retry(ctx, lockWait, func() (bool, error) {
+		err := tryLock(f)
+		return errors.Is(err, errLocked), err
+	})
+	if err != nil {
+		if errors.Is(err, errLocked) {
+			err = &troupe.UserError{Problem: "another process of troupe has been at work on this for minutes",
+				Hint: "try again when it has ended", Err: err}
+		}
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() { _ = f.Close() }, nil // closing releases it, as the end of the process does
+}
+
+// holdCaller waits for the writes of others to the caller's repository.
+func (k *Keeper) holdCaller(ctx context.Context, c *caller) (release func(), err error) {
+	sum := sha256.Sum256([]byte(c.common))
+	return k.hold(ctx, "repository-"+hex.EncodeToString(sum[:8]))
+}
+
+// retry calls a function until it needs no more patience.
+func retry(ctx context.Context, most time.Duration, try func() (again bool, err error)) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	end := time.Now().Add(most)
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timer.C:
+		}
+		again, err := try()
+		if !again || time.Now().After(end) {
+			return err
+		}
+		timer.Reset(pause)
+	}
+}
+
+// errLocked: another operation has the lock.
+var errLocked = errors.New("it is locked")

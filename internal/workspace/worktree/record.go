@@ -1,0 +1,92 @@
+package worktree
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
+)
+
+// States of a workspace.
+const (
+	making = "making" // the folder is not known to be whole
+	made   = "made"   // an agent may work in it
+	closed = "closed" // a run has ended; Result says what became of it
+)
+
+// record is what is known of a workspace beside its repositories. It is there before anything else of it.
+type record struct {
+	Workspace     troupe.Workspace
+	Base          troupe.WorkspaceBase
+	State         string
+	Made, Changed time.Time
+	// Inode is the folder that was about to get the name.
+	Inode uint64 `json:",omitempty"`
+	// Branch is what HEAD of the agent's repository stood for when it was read last; "" for a commit alone.
+	Branch string `json:",omitempty"`
+	// Carried are the ignored files that were copied from the caller, with what they were.
+	Carried map[string]string `json:",omitempty"`
+	// End is the last commit that was made at an end, on Head, with the branch Own of the caller's repository.
+	End  string `json:",omitempty"`
+	Head string `json:",omitempty"`
+	Own  string `json:",omitempty"`
+	// Result is of the last end.
+	Result *troupe.WorkspaceResult `json:",omitempty"`
+}
+
+// recordMost is more than any record has.
+const recordMost = 16 << 20
+
+func (k *Keeper) read(p place) (*record, error) { return readRecord(p.folder) }
+
+func readRecord(folder string) (*record, error) {
+	path := filepath.Join(folder, "record.json")
+	data, err := disk.Read(path, recordMost)
+	if err != nil {
+		return nil, err
+	}
+	rec := &record{}
+	if err := json.Unmarshal(data, rec); err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return rec, nil
+}
+
+func (k *Keeper) write(p place, rec *record) error {
+	rec.Changed = k.now()
+	data, err := json.MarshalIndent(rec, "", "\t")
+	if err == nil {
+		err = os.MkdirAll(p.folder, 0o700)
+	}
+	if err == nil {
+		err = disk.Replace(filepath.Join(p.folder, "record.json"), data, 0o600)
+	}
+	return err
+}
+
+// records are all workspaces that can be read. One that cannot hides none of the others.
+func (k *Keeper) records() ([]*record, error) {
+	entries, err := os.ReadDir(k.data)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []*record
+	for _, e := range entries {
+		if _, ok := troupe.ParseSessionID(e.Name()); !ok || !e.IsDir() {
+			continue
+		}
+		if rec, err := readRecord(filepath.Join(k.data, e.Name())); err == nil {
+			all = append(all, rec)
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,89 @@
+package worktree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe/internal/workspace/git"
+)
+
+// outputMost is how much of git's output is taken: a list of a million files.
+const outputMost = 512 << 20
+
+// repo runs git on one repository, with all of its places given by the environment.
+type repo struct{ runner git.Runner }
+
+// with adds to the environment: the last of a name counts.
+func (r repo) with(env ...string) repo {
+	r.runner.Env = slices.Concat(r.runner.Env, env)
+	return r
+}
+
+// on makes a folder the work tree, and runs there.
+func (r repo) on(folder string) repo {
+	r.runner.Dir = folder
+	return r.with("GIT_WORK_TREE=" + folder)
+}
+
+// set adds settings.
+func (r repo) set(settings ...string) repo {
+	r.runner.Settings = slices.Clone(r.runner.Settings)
+	for _, s := range settings {
+		r.runner.Settings = append(r.runner.Settings, "-c", s)
+	}
+	return r
+}
+
+func (r repo) run(ctx context.Context, args ...string) error {
+	_, err := r.out(ctx, args...)
+	return err
+}
+
+// feed runs git with an input.
+func (r repo) feed(ctx context.Context, in string, args ...string) (string, error) {
+	r.runner.In = strings.NewReader(in)
+	return r.out(ctx, args...)
+}
+
+// out runs git and gives what it printed.
+func (r repo) out(ctx context.Context, args ...string) (string, error) {
+	out := git.Capped{Limit: outputMost}
+	if err := r.runner.Stream(ctx, &out, args...); err != nil {
+		return "", fmt.Errorf("git %s: %w", args[0], err)
+	}
+	if out.Cut {
+		return "", fmt.Errorf("git %s printed too much", args[0])
+	}
+	return string(bytes.TrimSuffix(out.Buf.Bytes(), []byte("\n"))), nil
+}
+
+// exited reports whether git ended with that code.
+func exited(err error, code int) bool {
+	exit, ok := errors.AsType[*git.Error](err)
+	return ok && exit.Code == code
+}
+
+// fields are what stands between the zero bytes of a list.
+func fields(list string) []string {
+	list = strings.TrimSuffix(list, "\x00")
+	if list == "" {
+		return nil
+	}
+	return strings.Split(list, "\x00")
+}
+
+// revisions are what a walk begins with, and what it leaves out, as git reads them.
+func revisions(ids []string, not ...string) string {
+	var b strings.Builder
+	for _, id := range ids {
+		b.WriteString(id + "\n")
+	}
+	for _, id := range not {
+		b.WriteString("^" + id + "\n")
+	}
+	return b.String()
+}

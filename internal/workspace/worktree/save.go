@@ -1,0 +1,249 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// Save makes a checkpoint. Changed are absolute paths that are known to have changed since the last one; nil: that is
+// not known.
+func (k *Keeper) Save(ctx context.Context, ws troupe.Workspace, changed []string) (troupe.Checkpoint, error) {
+	p, err := k.place(ws)
+	if err != nil {
+		return troupe.Checkpoint{}, err
+	}
+	release, err := k.hold(ctx, string(ws.Owner))
+	if err != nil {
+		return troupe.Checkpoint{}, err
+	}
+	defer release()
+	rec, err := k.read(p)
+	if err != nil {
+		return troupe.Checkpoint{}, fmt.Errorf("save the workspace %s: %w", ws.Name, err)
+	}
+	if err := k.putBack(p, rec); err != nil {
+		return troupe.Checkpoint{}, err
+	}
+	s, err := k.save(ctx, p, rec, ws.Top, changed)
+	return s.Checkpoint, err
+}
+
+// saved is a checkpoint, and what is not in it.
+type saved struct {
+	troupe.Checkpoint
+	kept kept
+	odd  []string // what git cannot store
+	why  string   // why commits of the agent's repository could not be kept; "" if all could
+}
+
+// save stores the content of a folder in the keeper, and what the agent's repository there refers to.
+func (k *Keeper) save(ctx context.Context, p place, rec *record, folder string, changed []string) (saved, error) {
+	r, err := k.keeper(p)
+	if err != nil {
+		return saved{}, err
+	}
+	if info, err := os.Lstat(folder); err != nil || !info.IsDir() {
+		return saved{}, &troupe.UserError{Problem: "the folder of the workspace " + p.ws.Name + " is not at " + folder,
+			Hint: "what was saved of it last is kept: it is made again when its agent goes on", Err: err}
+	}
+	kept, err := readKept(p)
+	if err != nil {
+		return saved{}, err
+	}
+	next := maps.Clone(kept)
+	out := saved{}
+	if p.ws.Kind == troupe.WorkspaceTree {
+		branch, err := k.keep(ctx, p, r, folder, next)
+		if err != nil {
+			out.why = err.Error()
+		} else if branch != rec.Branch {
+			rec.Branch = branch
+			if err := k.write(p, rec); err != nil {
+				return saved{}, err
+			}
+		}
+	}
+	var s scan
+	if changed == nil {
+		s, err = r.scan(ctx, folder)
+	} else {
+		s, err = r.known(ctx, folder, changed)
+	}
+	if err != nil {
+		return saved{}, err
+	}
+	if next["HEAD"] != "" && next["HEAD"] != kept["HEAD"] {
+		if err := r.takeForced(ctx, folder, next["HEAD"], &s); err != nil {
+			return saved{}, err
+		}
+	}
+	if err := r.take(ctx, folder, s); err != nil {
+		return saved{}, err
+	}
+	out.odd, out.Tree, out.Tip = s.odd, kept["saved"], next["HEAD"]
+	if len(s.gone)+len(s.here) > 0 || out.Tree == "" {
+		if out.Tree, err = r.out(ctx, "write-tree"); err != nil {
+			return saved{}, err
+		}
+	}
+	if was := kept["saved"]; out.Tree != was {
+		next["saved"] = out.Tree
+		list, err := r.out(ctx, "diff-tree", "-r", "-z", "--name-only", "--no-renames", was, out.Tree)
+		if err != nil {
+			return saved{}, err
+		}
+		out.Files = len(fields(list))
+	}
+	out.kept = next
+	if err := k.step("tree"); err != nil || maps.Equal(next, kept) {
+		return out, err
+	}
+	return out, errors.Join(next.write(p), k.step("saved"))
+}
+
+// takeForced adds to a scan what the agent committed although it is ignored: it is in its commit, so that one without
+// it would delete it.
+func (r repo) takeForced(ctx context.Context, folder, head string, s *scan) error {
+	list, err := r.out(ctx, "diff-index", "--cached", "-r", "-z", "--name-only", "--diff-filter=D", head)
+	if err != nil {
+		return err
+	}
+	more, err := sortOut(folder, fields(list))
+	if err != nil {
+		return err
+	}
+	for _, name := range more.here {
+		if !slices.Contains(s.here, name) {
+			s.here = append(s.here, name)
+		}
+	}
+	return nil
+}
+
+// known is a scan of paths that are said to have changed. What is ignored and not in the index is not taken.
+func (r repo) known(ctx context.Context, folder string, changed []string) (scan, error) {
+	var names []string
+	for _, path := range changed {
+		if !troupe.Within(path, folder) || path == folder {
+			continue
+		}
+		name := strings.TrimPrefix(path, folder+"/")
+		if slices.Contains(strings.Split(name, "/"), ".git") {
+			continue
+		}
+		names = append(names, name)
+	}
+	if len(names) == 0 {
+		return scan{}, nil
+	}
+	for _, name := range names {
+		// A folder, or what was one, stands for any number of files.
+		if info, err := os.Lstat(filepath.Join(folder, name)); err == nil && info.IsDir() {
+			return r.scan(ctx, folder)
+		}
+	}
+	ignored, err := r.on(folder).feed(ctx, strings.Join(names, "\x00")+"\x00", "check-ignore", "-z", "--stdin")
+	if err != nil && !exited(err, 1) {
+		return r.scan(ctx, folder) // one of them is below a link by now, or in a repository of its own
+	}
+	skip := fields(ignored)
+	names = slices.DeleteFunc(names, func(n string) bool { return slices.Contains(skip, n) })
+	return sortOut(folder, names)
+}
+
+// keep brings to the keeper what an agent's repository refers to, and says on which branch it is.
+func (k *Keeper) keep(ctx context.Context, p place, r repo, folder string, next kept) (branch string, err error) {
+	agent, err := agentDir(folder)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, agent.Close()) }()
+	a, err := readAgent(agent)
+	if err != nil {
+		return "", err
+	}
+	born, err := readPacked(filepath.Join(p.folder, "born"))
+	if err != nil {
+		return "", err
+	}
+	have, want := map[string]bool{}, a.wanted(born)
+	for _, id := range next {
+		have[id] = true
+	}
+	var lack []string
+	for _, id := range slices.Concat(slices.Collect(maps.Values(want)), a.old) {
+		if !have[id] {
+			have[id] = true
+			lack = append(lack, id)
+		}
+	}
+	var bad map[string]bool
+	var trouble error
+	if len(lack) > 0 {
+		trouble = r.bring(ctx, agent, p)
+		bad = r.incomplete(ctx, lack, slices.Collect(maps.Values(next)))
+		lost := slices.ContainsFunc(slices.Collect(maps.Values(want)), func(id string) bool { return bad[id] })
+		if !lost {
+			trouble = nil // what could not be brought is needed by nothing that the agent can name
+		} else if trouble == nil {
+			trouble = errors.New("its repository refers to objects that are not there")
+		}
+	}
+	next.replace(want, a.old, bad)
+	return a.branch, trouble
+}
+
+// replace puts what an agent's repository refers to now in the place of what it did, which is kept by its id.
+func (k kept) replace(want kept, old []string, bad map[string]bool) {
+	named := map[string]bool{k["base"]: true}
+	for name, id := range k {
+		if strings.HasPrefix(name, "agent/") || strings.HasPrefix(name, "stashed/") || name == "HEAD" {
+			if want[name] != id && !bad[want[name]] {
+				delete(k, name)
+				old = append(old, id)
+			}
+		}
+	}
+	for name, id := range want {
+		if !bad[id] {
+			k[name] = id
+		}
+	}
+	for name, id := range k {
+		if !strings.HasPrefix(name, "old/") {
+			named[id] = true
+		}
+	}
+	for _, id := range old {
+		if !bad[id] && !named[id] {
+			k["old/"+id] = id
+		}
+	}
+	maps.DeleteFunc(k, func(name, id string) bool { return strings.HasPrefix(name, "old/") && named[id] })
+}
+
+// incomplete are those of the commits of which something is not in the keeper, though all of what is kept is.
+func (r repo) incomplete(ctx context.Context, ids, kept []string) map[string]bool {
+	whole := func(ids []string) bool {
+		_, err := r.feed(ctx, revisions(ids, kept...), "rev-list", "--objects", "--quiet", "--stdin")
+		return err == nil
+	}
+	bad := map[string]bool{}
+	if whole(ids) {
+		return bad
+	}
+	for _, id := range ids {
+		if !whole([]string{id}) {
+			bad[id] = true
+		}
+	}
+	return bad
+}

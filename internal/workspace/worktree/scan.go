@@ -1,0 +1,116 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// scan is what of a folder differs from an index.
+type scan struct {
+	gone []string // files of the index
+	here []string // files and links that are new or changed
+	// nested are the folders of repositories, each with a slash at its end, and odd what git cannot store: a pipe, or
+	// a file that cannot be read.
+	nested, odd []string
+}
+
+// scan finds what has changed in a folder. Ignored files are not looked at.
+func (r repo) scan(ctx context.Context, folder string) (scan, error) {
+	list, err := r.on(folder).out(ctx, "ls-files", "-z", "-t", "--modified", "--deleted", "--others",
+		"--exclude-standard")
+	if err != nil {
+		return scan{}, err
+	}
+	var names []string
+	for _, entry := range fields(list) {
+		if _, name, ok := strings.Cut(entry, " "); ok {
+			names = append(names, name)
+		}
+	}
+	return sortOut(folder, names)
+}
+
+// sortOut looks at each name that is not as the index has it.
+func sortOut(folder string, names []string) (scan, error) {
+	var s scan
+	seen := map[string]bool{}
+	for _, name := range names {
+		if seen[name] {
+			continue // changed, and gone
+		}
+		seen[name] = true
+		path := filepath.Join(folder, name)
+		info, err := lookAt(folder, name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			s.gone = append(s.gone, name)
+		case err != nil:
+			return scan{}, err
+		case strings.HasSuffix(name, "/"):
+			s.nested = append(s.nested, name)
+		case info.IsDir(): // a file made way for a folder, whose files are listed
+			s.gone = append(s.gone, name)
+		case info.Mode().IsRegular() && readable(path), info.Mode()&fs.ModeSymlink != 0:
+			s.here = append(s.here, name)
+		default:
+			s.odd = append(s.odd, name)
+		}
+	}
+	return s, nil
+}
+
+// lookAt is Lstat of a file that no link leads to: one below a link is not there.
+func lookAt(folder, name string) (fs.FileInfo, error) {
+	for i := range len(name) {
+		if name[i] != '/' || i == len(name)-1 {
+			continue
+		}
+		info, err := os.Lstat(filepath.Join(folder, name[:i]))
+		if err != nil {
+			if errors.Is(err, syscall.ENOTDIR) {
+				return nil, fs.ErrNotExist
+			}
+			return nil, err
+		}
+		if !info.IsDir() {
+			return nil, fs.ErrNotExist
+		}
+	}
+	info, err := os.Lstat(filepath.Join(folder, name))
+	if errors.Is(err, syscall.ENOTDIR) {
+		err = fs.ErrNotExist
+	}
+	return info, err
+}
+
+// readable reports whether a regular file can be opened.
+func readable(path string) bool {
+	f, err := os.OpenFile(path, readFlags, 0)
+	if err != nil {
+		return false
+	}
+	return f.Close() == nil
+}
+
+// take puts what a scan found into the index.
+func (r repo) take(ctx context.Context, folder string, s scan) error {
+	r = r.on(folder)
+	if len(s.gone) > 0 {
+		if _, err := r.feed(ctx, strings.Join(s.gone, "\x00")+"\x00", "update-index", "--force-remove", "-z",
+			"--stdin"); err != nil {
+			return err
+		}
+	}
+	if len(s.here) > 0 {
+		if _, err := r.feed(ctx, strings.Join(s.here, "\x00")+"\x00", "update-index", "--add", "--replace", "-z",
+			"--stdin"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

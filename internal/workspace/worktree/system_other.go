@@ -1,0 +1,17 @@
+//go:build !unix
+
+package worktree
+
+import (
+	"io/fs"
+	"os"
+)
+
+// readFlags open a file to be read.
+const readFlags = os.O_RDONLY
+
+// tryLock does nothing where files cannot be locked.
+func tryLock(*os.File) error { return nil }
+
+// inode is unknown here.
+func inode(fs.FileInfo) uint64 { return 0 }

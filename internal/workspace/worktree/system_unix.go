@@ -1,0 +1,30 @@
+//go:build unix
+
+package worktree
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// readFlags open a file to be read, unless it is a link by now, without waiting for a pipe.
+const readFlags = os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOFOLLOW
+
+// tryLock locks a file until it is closed.
+func tryLock(f *os.File) error {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return errLocked
+	}
+	return err
+}
+
+// inode is what tells a folder from another of the same name.
+func inode(info fs.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return st.Ino
+	}
+	return 0
+}

@@ -1,0 +1,294 @@
+package worktree
+
+import (
+	"bytes"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// bench is a caller's repository with a keeper beside it.
+type bench struct {
+	t    *testing.T
+	k    *Keeper
+	home string
+	dir  string // the caller's folder
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, home: home, dir: filepath.Join(home, "project")}
+	b.k = b.keeper()
+	b.git(home, "init", "-q", "-b", "main", b.dir)
+	b.write("a.txt", "one\ntwo\nthree\n")
+	b.write("sub/b.txt", "b\n")
+	b.write(".gitignore", "*.log\nnode_modules/\n")
+	b.git(b.dir, "add", "-A")
+	b.git(b.dir, "commit", "-qm", "first")
+	return b
+}
+
+func (b *bench) keeper() *Keeper {
+	return New(Options{Data: filepath.Join(b.home, "data"), Folders: filepath.Join(b.home, "folders"),
+		Environ: b.environ(), Now: time.Now})
+}
+
+func (b *bench) environ() []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + b.home}
+}
+
+// git runs git as a person or an agent would.
+func (b *bench) git(dir string, args ...string) string {
+	b.t.Helper()
+	out, err := b.try(dir, args...)
+	if err != nil {
+		b.t.Fatalf("git %s in %s: %v\n%s", strings.Join(args, " "), dir, err, out)
+	}
+	return strings.TrimSpace(out)
+}
+
+func (b *bench) try(dir string, args ...string) (string, error) {
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(b.environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.com",
+		"GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.com", "GIT_ALLOW_PROTOCOL=file")
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func (b *bench) write(name, text string) { b.t.Helper(); put(b.t, filepath.Join(b.dir, name), text) }
+
+func put(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func get(path string) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "(" + err.Error() + ")"
+	}
+	return string(data)
+}
+
+func there(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+func newID(t *testing.T) troupe.SessionID {
+	t.Helper()
+	id, err := troupe.NewRootID(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func (b *bench) plan(name string) troupe.Workspace {
+	b.t.Helper()
+	ws, err := b.k.Plan(b.t.Context(), Wish{Owner: newID(b.t), Kind: troupe.WorkspaceTree, Name: name, Exact: true,
+		From: b.dir})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return ws
+}
+
+func (b *bench) open(ws troupe.Workspace) troupe.WorkspaceBase {
+	b.t.Helper()
+	base, err := b.k.Open(b.t.Context(), ws, Making{})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return base
+}
+
+func (b *bench) made(name string) troupe.Workspace {
+	b.t.Helper()
+	ws := b.plan(name)
+	b.open(ws)
+	return ws
+}
+
+func (b *bench) save(ws troupe.Workspace, changed ...string) troupe.Checkpoint {
+	b.t.Helper()
+	c, err := b.k.Save(b.t.Context(), ws, changed)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return c
+}
+
+func (b *bench) close(ws troupe.Workspace) troupe.WorkspaceResult {
+	b.t.Helper()
+	res, err := b.k.Close(b.t.Context(), ws, "what it did")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return res
+}
+
+// fsck holds every repository to git's own check.
+func (b *bench) fsck(dirs ...string) {
+	b.t.Helper()
+	for _, dir := range dirs {
+		out, err := b.try(b.home, "--git-dir="+dir, "fsck", "--full", "--no-dangling")
+		if err != nil || strings.Contains(out, "missing") {
+			b.t.Errorf("fsck of %s: %v\n%s", dir, err, out)
+		}
+	}
+}
+
+// show is a file of a commit in the caller's repository.
+func (b *bench) show(commit, name string) string {
+	b.t.Helper()
+	out, err := b.try(b.dir, "show", commit+":"+name)
+	if err != nil {
+		return "(" + strings.TrimSpace(out) + ")"
+	}
+	return out
+}
+
+func TestWorktree(t *testing.T) {
+	b := newBench(t)
+	ws := b.plan("fix-login")
+	if there(ws.Top) || there(b.k.data) {
+		t.Error("a plan changed something")
+	}
+	base := b.open(ws)
+	if base.Commit != b.git(b.dir, "rev-parse", "HEAD") || base.Branch != "main" || base.Dirty != 0 {
+		t.Errorf("base: %+v", base)
+	}
+	if got := get(filepath.Join(ws.Folder, "sub/b.txt")); got != "b\n" {
+		t.Errorf("checked out: %q", got)
+	}
+	if got := b.git(ws.Top, "status", "--porcelain=v2", "--branch"); got !=
+		"# branch.oid "+base.Commit+"\n# branch.head troupe/fix-login" {
+		t.Errorf("status there: %s", got)
+	}
+	if got := b.git(ws.Top, "branch", "-r"); got != "origin/main" {
+		t.Errorf("branches there: %s", got)
+	}
+	put(t, filepath.Join(ws.Top, "a.txt"), "one\n2\nthree\n")
+	b.git(ws.Top, "commit", "-qam", "by the agent")
+	put(t, filepath.Join(ws.Top, "new.txt"), "new\n")
+	if again := b.open(ws); again.Commit != base.Commit {
+		t.Errorf("found again: %+v", again)
+	}
+	res := b.close(ws)
+	if !res.Gone || res.Branch != "troupe/fix-login" || res.Commits != 2 || res.Files != 2 || res.Added != 2 ||
+		res.Removed != 1 {
+		t.Errorf("result: %+v", res)
+	}
+	if there(ws.Top) {
+		t.Error("the folder is still there")
+	}
+	if got := b.show("troupe/fix-login", "new.txt"); got != "new\n" {
+		t.Errorf("on the branch: %q", got)
+	}
+	if got := b.git(b.dir, "log", "--format=%s", "troupe/fix-login"); got != "what it did\nby the agent\nfirst" {
+		t.Errorf("history: %s", got)
+	}
+	if got := b.git(b.dir, "status", "--porcelain"); got != "" {
+		t.Errorf("the caller's: %s", got)
+	}
+	b.fsck(filepath.Join(b.dir, ".git"))
+	// It goes on: its folder is as it was.
+	b.open(ws)
+	if got := get(filepath.Join(ws.Top, "new.txt")); got != "new\n" {
+		t.Errorf("rebuilt: %q", got)
+	}
+	b.fsck(filepath.Join(ws.Top, ".git"))
+}
+
+func TestNothingChanged(t *testing.T) {
+	b := newBench(t)
+	refs := b.git(b.dir, "for-each-ref")
+	ws := b.made("idle")
+	res := b.close(ws)
+	if !res.Gone || res.Tip != res.Base || res.Branch != "" || there(ws.Top) {
+		t.Errorf("result: %+v", res)
+	}
+	if got := b.git(b.dir, "for-each-ref"); got != refs {
+		t.Errorf("refs: %s", got)
+	}
+	if left, err := filepath.Glob(filepath.Join(b.k.data, string(ws.Owner))); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	if again := b.close(ws); !again.Gone {
+		t.Errorf("closed again: %+v", again)
+	}
+}
+
+// TestPains29: a worktree begins with HEAD and what was not committed, it is said so, and the caller's index stays.
+func TestPains29(t *testing.T) {
+	b := newBench(t)
+	b.write("a.txt", "one\nunstaged\nthree\n")
+	b.write("staged.txt", "staged\n")
+	b.git(b.dir, "add", "staged.txt")
+	b.write("staged.txt", "staged, and changed\n")
+	b.write("deep/untracked.txt", "untracked\n")
+	b.write("x.log", "ignored\n")
+	b.write(".env", "SECRET=1\n")
+	b.git(b.dir, "rm", "-q", "sub/b.txt")
+	b.write("token", "hidden and staged\n")
+	b.git(b.dir, "add", "token")
+	index := get(filepath.Join(b.dir, ".git/index"))
+	status := b.git(b.dir, "--no-optional-locks", "status", "--porcelain")
+	ws := b.plan("dirty")
+	base, err := b.k.Open(t.Context(), ws, Making{Hidden: func(path string) bool {
+		return filepath.Base(path) == ".env" || filepath.Base(path) == "token"
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := b.git(b.dir, "rev-parse", "HEAD")
+	if base.Head != head || base.Commit == head || base.Dirty != 4 {
+		t.Errorf("base: %+v", base)
+	}
+	if got := fmt.Sprint(base.Left); got != "[.env: no agent may read it token: no agent may read it]" {
+		t.Errorf("left: %s", got)
+	}
+	for name, want := range map[string]string{"a.txt": "one\nunstaged\nthree\n", "staged.txt": "staged, and changed\n",
+		"deep/untracked.txt": "untracked\n"} {
+		if got := get(filepath.Join(ws.Top, name)); got != want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	for _, name := range []string{"x.log", ".env", "sub/b.txt", "token"} {
+		if there(filepath.Join(ws.Top, name)) {
+			t.Errorf("%s was carried over", name)
+		}
+	}
+	if !bytes.Equal([]byte(index), []byte(get(filepath.Join(b.dir, ".git/index")))) {
+		t.Error("the caller's index changed")
+	}
+	if got := b.git(b.dir, "status", "--porcelain"); got != status {
+		t.Errorf("the caller's status: %s", got)
+	}
+	if got := b.git(b.dir, "rev-parse", "refs/troupe/"+string(ws.Owner)+"/base"); got != base.Commit {
+		t.Errorf("kept base: %s", got)
+	}
+	if got := b.git(ws.Top, "status", "--porcelain"); got != "" {
+		t.Errorf("status there: %s", got)
+	}
+	b.git(b.dir, "gc", "-q", "--prune=now")
+	b.fsck(filepath.Join(b.dir, ".git"), filepath.Join(ws.Top, ".git"))
+}
