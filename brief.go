@@ -18,6 +18,18 @@ type Brief struct {
 	Agents string `json:"agents,omitempty"` // the types of agents that it can start
 	Tools  string `json:"tools,omitempty"`  // those that it has by name alone
 	Memory string `json:"memory,omitempty"` // what agents of its type have kept, as it was then
+	// Workspace tells a session that does not simply work in its parent's folder where it works. It is no part of
+	// String: others of its type are told the same up to here.
+	Workspace string `json:"workspace,omitempty"`
+}
+
+// Blocks are the brief as it stands in a conversation.
+func (b *Brief) Blocks() []Block {
+	out := []Block{Text(b.String())}
+	if b.Workspace != "" {
+		out = append(out, Text(b.Workspace))
+	}
+	return out
 }
 
 // String is the brief as a model reads it.

@@ -45,16 +45,20 @@ const (
 	KindHookRan          Kind = "hook.ran"
 	KindAutoAsked        Kind = "auto.asked"
 	KindAutoJudged       Kind = "auto.judged"
+	KindWorkspaceReady   Kind = "workspace.ready"
+	KindWorkspaceSaved   Kind = "workspace.saved"
 )
 
 // Created is the first event of every session: everything it was born with.
 type Created struct {
-	Parent    SessionID `json:"parent,omitempty"`
-	Coord     Coord     `json:"coord"`
-	Name      string    `json:"name"`
-	Title     string    `json:"title,omitempty"`
-	Depth     int       `json:"depth"`
-	Cwd       string    `json:"cwd"`
+	Parent SessionID `json:"parent,omitempty"`
+	Coord  Coord     `json:"coord"`
+	Name   string    `json:"name"`
+	Title  string    `json:"title,omitempty"`
+	Depth  int       `json:"depth"`
+	Cwd    string    `json:"cwd"`
+	// Workspace is where its tools act; the zero value: in Cwd.
+	Workspace Workspace `json:"workspace,omitzero"`
 	Profile   Profile   `json:"profile"`
 	Authority Authority `json:"authority"`
 	Caps      *Caps     `json:"caps,omitempty"`     // roots only, as
@@ -329,6 +333,7 @@ func Kinds() []Kind {
 		KindModelFailed, KindModelChanged, KindAuthorityChanged, KindToolJudged, KindToolStarted,
 		KindToolFinished, KindRequestOpened, KindRequestAnswered, KindCompacted, KindBudgetWarned,
 		KindSettingsChanged, KindBoardChanged, KindHookRan, KindAutoAsked, KindAutoJudged,
+		KindWorkspaceReady, KindWorkspaceSaved,
 	}
 }
 
@@ -391,6 +396,10 @@ func DecodeBody(k Kind, data []byte) (Body, error) {
 		return decode[AutoAsked](k, data)
 	case KindAutoJudged:
 		return decode[AutoJudged](k, data)
+	case KindWorkspaceReady:
+		return decode[WorkspaceReady](k, data)
+	case KindWorkspaceSaved:
+		return decode[WorkspaceSaved](k, data)
 	default:
 		return nil, fmt.Errorf("event kind %q: %w", k, ErrNewer)
 	}

@@ -136,6 +136,8 @@ type Outcome struct {
 	SilentMS int64 `json:"silent_ms,omitempty"`
 	// Stopped names the commands in the background that were ended with the agent.
 	Stopped []string `json:"stopped,omitempty"`
+	// Workspace is what became of the agent's own folder; nil: it had none, or shared another's.
+	Workspace *WorkspaceResult `json:"workspace,omitempty"`
 	// Output is the file with all of Result; "" if there is none.
 	Output string `json:"output,omitempty"`
 	// Earlier is set where the end is told after the receiver has had the agent begin a later run.

@@ -47,6 +47,8 @@ type Beginning struct {
 	InitialPrompt string `json:"initial_prompt,omitempty"`
 	// Background: it goes to work in the background, whether or not the call says so.
 	Background bool `json:"background,omitempty"`
+	// Workspace is where it works, if the call does not say so; "" is where its parent does.
+	Workspace WorkspaceKind `json:"workspace,omitempty"`
 	// Fork: it is a fork of a session with this profile.
 	Fork bool `json:"fork,omitempty"`
 	// Notes say what of its definition does not hold here, such as a model that is not to be had.

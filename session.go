@@ -13,9 +13,11 @@ type Session struct {
 	Name   string    // unique among its siblings, without regard to case
 	Title  string    // short description of the work
 	Depth  int       // 0 for a root
-	Cwd    string    // absolute
-	Type   string    // name of its profile
-	Model  string    // "provider/id"
+	Cwd    string    // absolute: the folder whose settings and trust hold for it
+	// Workspace is where its tools act; the zero value: in Cwd.
+	Workspace Workspace
+	Type      string // name of its profile
+	Model     string // "provider/id"
 
 	Status  Status
 	Waiting WaitReason

@@ -37,10 +37,11 @@ type ToolFacts struct {
 // Stage is how far a call is that has begun, for people who watch.
 type Stage string
 
-// Stages of a command. The first three keep it from running.
+// Stages of a command. The first four keep it from running.
 const (
 	StageHidden     Stage = "hidden"     // the project is looked through for files that it may not read
 	StageProcessor  Stage = "processor"  // as many commands as the processors take are at work
+	StageWorkspace  Stage = "workspace"  // the folder that the session is to work in is made or saved
 	StageRepository Stage = "repository" // another command of git is at work in the repository
 	StageRuns       Stage = "runs"
 )
@@ -192,6 +193,9 @@ type Spawn struct {
 	Fork bool
 	// Wait: the call waits for a fork, which else works in the background.
 	Wait bool
+	// Workspace is where it works: "" leaves that to its type, and WorkspaceShared is the caller's folder whatever its
+	// type says.
+	Workspace WorkspaceKind
 }
 
 // Settled is the call with what it leaves open: where it names no type and asks for nothing that a fork cannot have, it

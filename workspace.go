@@ -1,19 +1,50 @@
 package troupe
 
+import (
+	"errors"
+	"strings"
+)
+
 // WorkspaceKind says what a session's tools work on.
 type WorkspaceKind string
 
-// Kinds of workspace. A session that has none works in its Cwd, as its parent does.
+// Kinds of workspace. A session that has none works where its parent does.
 const (
+	// WorkspaceShared is the caller's folder: no Workspace of a session has this kind.
+	WorkspaceShared WorkspaceKind = "shared_rw"
 	// WorkspaceTree is a folder with a private repository of its own, which borrows the objects of the caller's.
 	WorkspaceTree WorkspaceKind = "worktree"
 	// WorkspaceCopy is a copy of a folder that need not be in a repository.
 	WorkspaceCopy WorkspaceKind = "copy"
 	// WorkspaceEmpty is a folder with nothing in it.
 	WorkspaceEmpty WorkspaceKind = "empty"
+	// WorkspaceIsolated is a worktree where there is a repository, and else a copy: which one is settled at birth.
+	WorkspaceIsolated WorkspaceKind = "isolated"
 	// WorkspaceReadOnly is the caller's folder as it is, of which nothing can be written.
 	WorkspaceReadOnly WorkspaceKind = "shared_ro"
 )
+
+// ParseIsolation reads what people and models write for how far an agent is kept from its caller's folder; "" is "".
+func ParseIsolation(s string) (WorkspaceKind, error) {
+	switch k := WorkspaceKind(strings.ToLower(strings.TrimSpace(s))); k {
+	case "", WorkspaceTree, WorkspaceCopy:
+		return k, nil
+	case "none":
+		return WorkspaceShared, nil
+	case "remote":
+		return "", errors.New("cannot be \"remote\": agents work on this machine; use worktree or copy")
+	}
+	return "", errors.New("must be worktree, copy or none")
+}
+
+// ParseFilesystem reads what they write for which files an agent works on; "" is "".
+func ParseFilesystem(s string) (WorkspaceKind, error) {
+	switch k := WorkspaceKind(strings.ToLower(strings.TrimSpace(s))); k {
+	case "", WorkspaceShared, WorkspaceReadOnly, WorkspaceIsolated, WorkspaceEmpty:
+		return k, nil
+	}
+	return "", errors.New("must be shared_rw, shared_ro, isolated or empty")
+}
 
 // Made reports whether it is a folder of its own, which has to be made.
 func (k WorkspaceKind) Made() bool {
@@ -60,6 +91,25 @@ type Checkpoint struct {
 	Files int `json:"files,omitempty"`
 }
 
+// WorkspaceReady says that the session's own folder is there, and what it began with. Until then no tool of the session
+// has begun. A folder that is made anew for a later run is announced again, with the same base.
+type WorkspaceReady struct {
+	Base WorkspaceBase `json:"base"`
+}
+
+// WorkspaceSaved names the content of the folder after what the calls so far did to it.
+type WorkspaceSaved struct {
+	Checkpoint Checkpoint `json:"checkpoint"`
+	// Problem is why there is no checkpoint, or not all in it; "" if there is none.
+	Problem string `json:"problem,omitempty"`
+}
+
+// Kind implements Body.
+func (WorkspaceReady) Kind() Kind { return KindWorkspaceReady }
+
+// Kind implements Body.
+func (WorkspaceSaved) Kind() Kind { return KindWorkspaceSaved }
+
 // WorkspaceResult is what became of a workspace at the end of a run.
 type WorkspaceResult struct {
 	Kind   WorkspaceKind `json:"kind"`
@@ -81,4 +131,25 @@ type WorkspaceResult struct {
 	// Gone: the folder was removed, as all of it can be had from kept refs. Else Kept says why it stays.
 	Gone bool   `json:"gone,omitempty"`
 	Kept string `json:"kept,omitempty"`
+}
+
+// Dir is the folder in which the session's tools act.
+func (s *Session) Dir() string {
+	if s.Workspace.Kind != "" {
+		return s.Workspace.Folder
+	}
+	return s.Cwd
+}
+
+// Caller is the place in the caller's tree that a path of the workspace is a copy of; another path stays as it is.
+func (w Workspace) Caller(path string) string {
+	if w.Kind == "" || !Within(path, w.Top) {
+		return path
+	}
+	return w.Of + strings.TrimPrefix(path, w.Top)
+}
+
+// Foreign reports whether a path lies in the tree that the session works beside, and is not to write.
+func (w Workspace) Foreign(path string) bool {
+	return w.Kind != "" && Within(path, w.Of) && (w.Kind == WorkspaceReadOnly || !Within(path, w.Top))
 }

@@ -124,11 +124,6 @@ func (e *engine) surroundings(a *App, cwd string, p *policy, files *skill.Files,
 	return s, append(problems, tellSkills(a.env.Log, wrong)...)
 }
 
-// folders implements session.Workspaces: each session works in the folder of its parent.
-type folders struct{}
-
-func (folders) Folder(parent troupe.Session, _ troupe.Spawn) (string, error) { return parent.Cwd, nil }
-
 func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err error) {
 	if err := checkName(b.Name); err != nil {
 		return begun, err

@@ -64,7 +64,7 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 		Store: a.trees.store, Owner: owner.ID, Models: a.models, Tools: e.tools.Set,
 		Profiles: roles{tools, a.models, a.newRunner(e, e.servers.shell, environ), e.servers.Registry, a.dirs,
 			lookingForAgents(a, tools), &a.defined.made},
-		Workspaces: folders{}, Sched: pool,
+		Sched:    pool,
 		Now:      a.env.Now,
 		Governor: e.governor,
 		Ask: func(ctx context.Context, s troupe.Session, question, text string) (string, troupe.Usage, troupe.Money,

@@ -90,7 +90,7 @@ func (f *forking) session(b *testing.B) {
 		ToolFacts: troupe.ToolFacts{Name: "Read", Schedule: troupe.Parallel}, Description: "reads", Runner: reading{},
 	})
 	hub := session.New(session.Deps{
-		Store: st, Owner: "bench", Models: f, Tools: tool.NewSet(tools...), Profiles: f, Workspaces: f, Sched: pool,
+		Store: st, Owner: "bench", Models: f, Tools: tool.NewSet(tools...), Profiles: f, Sched: pool,
 		Now:         time.Now,
 		Environment: func(string) session.Surroundings { return session.Surroundings{Place: "nowhere"} },
 		OutputDir:   func(troupe.SessionID) string { return "/out" },

@@ -75,7 +75,7 @@ func (m *encoding) session(b *testing.B) {
 		Store: st, Owner: "bench", Models: m, Tools: tool.NewSet(tool.Descriptor{
 			ToolFacts: troupe.ToolFacts{Name: "Read", Schedule: troupe.Parallel}, Description: "reads",
 			Runner: reading{},
-		}), Profiles: m, Workspaces: m, Sched: pool, Now: time.Now,
+		}), Profiles: m, Sched: pool, Now: time.Now,
 		Environment: func(string) session.Surroundings { return session.Surroundings{Place: "nowhere"} },
 		OutputDir:   func(troupe.SessionID) string { return "/out" },
 	})
@@ -138,10 +138,6 @@ func (m *encoding) Effort(string, troupe.Effort) troupe.Effort { return "" }
 func (m *encoding) Window(string) int64 { return 0 }
 
 func (m *encoding) Open([]byte) (session.Roles, error) { return m, nil }
-
-func (m *encoding) Folder(parent troupe.Session, _ troupe.Spawn) (string, error) {
-	return parent.Cwd, nil
-}
 
 func (m *encoding) Resolve(troupe.Session, troupe.Spawn) (troupe.Profile, error) {
 	return troupe.Profile{}, troupe.ErrNotFound

@@ -25,6 +25,8 @@ type Birth struct {
 	Title  string
 	Depth  int
 	Cwd    string
+	// Workspace is where its tools act; the zero value: in Cwd.
+	Workspace troupe.Workspace
 
 	Profile troupe.Profile
 	// Offer is what its model is told of its tools for life, see troupe.Profile.Offer.
@@ -143,7 +145,7 @@ func spawn(tx store.Tx, owner troupe.OwnerID, now time.Time, b Birth, tree troup
 	lease := troupe.Lease{Owner: owner, Epoch: 1}
 	s := troupe.Session{
 		ID: b.ID, Root: b.Root, Parent: b.Parent, Coord: b.Coord, Name: b.Name, Title: b.Title,
-		Depth: b.Depth, Cwd: b.Cwd, Type: b.Profile.Kind(), Model: b.Profile.Model,
+		Depth: b.Depth, Cwd: b.Cwd, Workspace: b.Workspace, Type: b.Profile.Kind(), Model: b.Profile.Model,
 		Status: troupe.Spawning, CreatedAt: now,
 	}
 	name, err := insert(tx, s, lease, b.Caps, names)
@@ -209,7 +211,7 @@ func birthEvents(b Birth, now time.Time, admitted bool) []troupe.Event {
 	bodies := []troupe.Body{
 		troupe.Created{
 			Parent: b.Parent, Coord: b.Coord, Name: b.Name, Title: b.Title, Depth: b.Depth,
-			Cwd: b.Cwd, Profile: b.Profile, Authority: b.Authority, Caps: b.Caps, Settings: b.Settings,
+			Cwd: b.Cwd, Workspace: b.Workspace, Profile: b.Profile, Authority: b.Authority, Caps: b.Caps, Settings: b.Settings,
 			Background: b.Background, Fork: b.Fork, Caller: b.Caller,
 		},
 	}

@@ -49,6 +49,8 @@ const (
 	keyNeeds       = "requiredmcpservers"
 	keyMemory      = "memory"
 	keyStyle       = "outputstyle"
+	keyIsolation   = "isolation"
+	keyFiles       = "filesystem"
 )
 
 // canonicalKey takes the spellings in use for one.
@@ -86,7 +88,7 @@ func keyInUse(key string) bool { return Key(key) != "" }
 func keys() []string {
 	return []string{
 		keyName, keyDescription, keyWhen, keyTools, keyWithout, keyModel, keyMode, keySandbox, keyTurns, keyTokens,
-		keyInitial, keyBackground, keyColor, keySkills, keyServers, keyHooks, keyMemory, "isolation", keyEffort,
+		keyInitial, keyBackground, keyColor, keySkills, keyServers, keyHooks, keyMemory, keyIsolation, keyFiles, keyEffort,
 		keyNeeds, keyOmit, keyStyle, "version", "author", "tags",
 		"category",
 	}
@@ -164,6 +166,8 @@ func (b *builder) field(f front.Field) {
 		b.servers(f, twice)
 	case keyMemory:
 		b.memory(f, twice)
+	case keyIsolation, keyFiles:
+		b.place(f, key)
 	case keyStyle:
 		b.def.Style = b.text(f)
 		b.styleLine = f.Line
@@ -176,6 +180,27 @@ func (b *builder) field(f front.Field) {
 			b.unknown(f, key)
 		}
 	}
+}
+
+// place reads where agents of this type work. A word that cannot be read is a wish to be kept apart: they only read then.
+func (b *builder) place(f front.Field, key string) {
+	parse := troupe.ParseIsolation
+	if key == keyFiles {
+		parse = troupe.ParseFilesystem
+	}
+	kind, err := parse(b.text(f))
+	switch {
+	case err != nil:
+		kind = troupe.WorkspaceReadOnly
+		b.problem(b.at.problem(f.Line, "%s %v; until that is clear, these agents change nothing in the folder", f.Key, err))
+	case kind == "":
+		return
+	case b.def.Workspace != "" && b.def.Workspace != kind && b.def.Workspace != troupe.WorkspaceIsolated:
+		b.problem(b.at.problem(f.Line, "%s says %s, and a line before it %s; the first counts", f.Key, kind,
+			b.def.Workspace))
+		return
+	}
+	b.def.Workspace = kind
 }
 
 // unknown says that a key means nothing here. One that is nearly that of a restriction was meant to be one.

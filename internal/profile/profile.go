@@ -65,6 +65,8 @@ type Definition struct {
 
 // Beside is what goes on beside an agent's own work.
 type Beside struct {
+	// Workspace is where it works, unless the call says so; "" is where whoever starts it does.
+	Workspace troupe.WorkspaceKind `json:"workspace,omitempty"`
 	// Background: it works in the background, whether or not the call says so.
 	Background bool `json:"background,omitempty"`
 	// Skills are those whose texts it is born with.
@@ -243,7 +245,7 @@ func (d Definition) Resolve(at Place, s troupe.Spawn) (troupe.Profile, error) {
 		Type: d.Name, Description: d.Description, Source: d.Source, Prompt: d.Prompt,
 		Tools: []string{}, Model: model, Effort: cmp.Or(s.Effort, d.Effort), Mode: at.Mode, Sandbox: d.Sandbox,
 		Limits: at.Limits,
-		Starts: d.Starts, Beginning: troupe.Beginning{InitialPrompt: d.InitialPrompt, Background: d.Background},
+		Starts: d.Starts, Beginning: troupe.Beginning{InitialPrompt: d.InitialPrompt, Background: d.Background, Workspace: d.Workspace},
 		Color: d.Color, Skills: d.Skills,
 		OmitInstructions: d.OmitInstructions,
 	}

@@ -138,8 +138,12 @@ func (a *actor) step(ctx context.Context) error {
 		if n > maxSteps {
 			return fmt.Errorf("made %d steps without having to wait for anything; it is going round in circles", n)
 		}
+		a.place.ready(ctx, false)
 		in := a.inputs()
 		act := turn.Next(&a.st, in)
+		if !a.place.before(ctx, act) {
+			return a.flush(ctx, nil)
+		}
 		again, err := a.do(ctx, act)
 		if err != nil {
 			return err
@@ -194,8 +198,9 @@ func (a *actor) inputs() turn.Inputs {
 		Now:     a.h.d.Now(),
 		Unread:  a.requests.readable(),
 		Over:    a.over,
-		Working: func(i int) bool { return a.calls.working[i] != nil },
-		Judging: a.calls.judging,
+		Working: func(i int) bool { return a.calls.working[i] != nil || a.place.parked[i] },
+		Judging: func(i int) bool { return a.calls.judging(i) || a.place.parked[i] },
+		Broken:  a.place.broken,
 		Told: func(id troupe.TaskID, now bool) bool {
 			told, ok := a.tasks.told[id]
 			return ok && (told || !now)
@@ -226,7 +231,12 @@ func (a *actor) inputs() turn.Inputs {
 
 // take notes an input and logs what it reports.
 func (a *actor) take(ctx context.Context, in input) error {
+	if a.place.hold(in) {
+		return nil
+	}
 	switch in := in.(type) {
+	case inPlace:
+		return a.place.done(in)
 	case inNudge:
 	case inHooksRan:
 		return a.noteHooks(in.ran)
@@ -294,7 +304,11 @@ func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error)
 	case turn.Deliver:
 		return true, a.deliver(ctx, act.Mail)
 	case turn.CallModel:
-		return a.exchange.callModel(ctx, act)
+		again, err := a.exchange.callModel(ctx, act)
+		if err == nil {
+			a.place.save(ctx)
+		}
+		return again, err
 	case turn.Compact:
 		return a.exchange.compactCall(ctx, act)
 	case turn.StopTasks:

@@ -123,8 +123,12 @@ func (bs *births) plan(ctx context.Context, calls []int,
 		b.Prompt = []troupe.Block{troupe.Text(strings.TrimSpace(b.Profile.InitialPrompt + "\n\n" + sp.Prompt))}
 		if b.Fork != nil {
 			b.Brief = forkBrief()
+			if b.Workspace != bs.a.st.Session.Workspace { // else it was told in what the fork goes on from
+				b.Brief.Workspace = whereItWorks(b.Workspace)
+			}
 		} else {
 			b.Brief = bs.childBrief(environment(b.Cwd), b.Profile, b.Authority, sp.Background)
+			b.Brief.Workspace = whereItWorks(b.Workspace)
 		}
 		births = append(births, birth{call: i, decision: d, background: sp.Background, asked: sp.Prompt, from: from,
 			Birth: b})
@@ -150,8 +154,23 @@ func (bs *births) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
 	b.Root, b.Parent, b.Coord, b.From = bs.a.root, bs.a.id, troupe.Coord{Reply: c.Reply, Call: c.Index}, bs.a.id
 	b.Name, b.Title, b.Depth = sp.Name, sp.Description, s.Depth+1
 	b.Authority, b.Background = bs.authority(c, sp, b.Profile), sp.Background || b.Profile.Background
-	b.Cwd, err = bs.a.h.d.Workspaces.Folder(s, sp)
+	b.Cwd = s.Cwd
+	b.Workspace, err = bs.workspace(c, sp, b.Profile)
 	return b, err
+}
+
+// workspace settles where a child works: as the call says, else as its type does, else where its parent does.
+func (bs *births) workspace(c turn.Call, sp troupe.Spawn, p troupe.Profile) (troupe.Workspace, error) {
+	s := bs.a.st.Session
+	kind := cmp.Or(sp.Workspace, p.Workspace)
+	if kind == "" || kind == troupe.WorkspaceShared {
+		return s.Workspace, nil
+	}
+	w, err := bs.a.h.d.Workspaces.Plan(s, troupe.ChildID(bs.a.id, troupe.Coord{Reply: c.Reply, Call: c.Index}), kind, sp)
+	if err != nil {
+		return w, fmt.Errorf("a workspace %q cannot be had: %w", kind, err)
+	}
+	return w, nil
 }
 
 // role is as whom a child is born, and what it is offered.

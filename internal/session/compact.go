@@ -116,6 +116,7 @@ func (ex *exchange) summarised(ctx context.Context, in inModelDone, cost troupe.
 		blocks = append(blocks, words...)
 	}
 	brief := ex.a.h.brief(ex.a.h.folders.of(ex.a.st.Session.Cwd), ex.a.briefing(), ex.a.tree.kinds())
+	brief.Workspace = whereItWorks(ex.a.st.Session.Workspace)
 	err = ex.a.stage(troupe.Compacted{
 		Generation: ex.a.st.Generation + 1, Blocks: blocks, Brief: brief, Covers: ex.a.st.SealedAt(), Why: ex.a.why,
 		Model: in.reply.Model,

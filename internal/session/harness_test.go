@@ -62,7 +62,7 @@ func (h *home) start(reply func(model.Request) troupe.Reply, change ...func(*pro
 	}
 	p.pool = session.NewPool(context.WithoutCancel(ctx))
 	d := session.Deps{
-		Store: st, Owner: owner, Models: p.llm, Tools: tools(), Profiles: p, Workspaces: p, Sched: p.pool,
+		Store: st, Owner: owner, Models: p.llm, Tools: tools(), Profiles: p, Sched: p.pool,
 		Now:         time.Now,
 		Environment: func(string) session.Surroundings { return session.Surroundings{Place: "env"} },
 		OutputDir:   func(troupe.SessionID) string { return "/out" },
@@ -256,7 +256,11 @@ func intent(name, input string) troupe.Intent {
 				Wait: name != bare}
 		}
 		bare := strings.TrimPrefix(input, "&")
-		return troupe.Spawn{Description: "helper", Name: bare, Prompt: "help", Background: bare != input}
+		out := troupe.Spawn{Description: "helper", Prompt: "help", Background: bare != input}
+		if out.Name = strings.TrimPrefix(bare, "^"); out.Name != bare {
+			out.Workspace = troupe.WorkspaceTree
+		}
+		return out
 	case "SendMessage":
 		to, text, _ := strings.Cut(input, " ")
 		bare := strings.TrimSuffix(text, "!")
@@ -282,14 +286,6 @@ func (p *process) stop(id troupe.SessionID, st troupe.Stop) {
 
 // Open and Resolve make it the types of agents.
 func (p *process) Open([]byte) (session.Roles, error) { return p, nil }
-
-// Folder has every agent work in its parent's folder, but one that is called Away.
-func (p *process) Folder(parent troupe.Session, sp troupe.Spawn) (string, error) {
-	if sp.Name == "Away" {
-		return "/away", nil
-	}
-	return parent.Cwd, nil
-}
 
 func (p *process) Resolve(troupe.Session, troupe.Spawn) (troupe.Profile, error) {
 	return role("helper"), nil

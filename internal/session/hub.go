@@ -60,12 +60,6 @@ type Roles interface {
 	Fork(of troupe.Profile, sp troupe.Spawn) troupe.Profile
 }
 
-// Workspaces says where sessions work.
-type Workspaces interface {
-	// Folder is the folder that a child of parent begins in, absolute.
-	Folder(parent troupe.Session, sp troupe.Spawn) (string, error)
-}
-
 // Scheduler runs what actors ask for: on goroutines in a live process, one thing at a time
 // in an order drawn from a seed in the simulation.
 type Scheduler interface {
@@ -86,7 +80,7 @@ type Deps struct {
 	Models   Models
 	Tools    tool.Set
 	Profiles Profiles
-	// Workspaces decides where a child works; what it begins with for life is in its log.
+	// Workspaces makes the folders of those that do not work where their parent does; nil: all do.
 	Workspaces Workspaces
 
 	Sched Scheduler
@@ -203,6 +197,9 @@ func New(d Deps) *Hub {
 	}
 	if d.Notify == nil {
 		d.Notify = func(troupe.SessionID, troupe.SessionID, int64, []troupe.Event) {}
+	}
+	if d.Workspaces == nil {
+		d.Workspaces = noWorkspaces{}
 	}
 	if d.Guard == nil {
 		d.Guard = unguarded{}

@@ -2,7 +2,6 @@ package session_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -141,27 +140,5 @@ func TestLeaveWaitsForMail(t *testing.T) {
 			t.Errorf("what took the tree up is in run %d and said %q", s.Run, s.Result)
 		}
 		h.checkTree()
-	})
-}
-
-// TestFolder: a child works where the workspaces say, and is told of that folder.
-func TestFolder(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := newHome(t)
-		p := h.start(plays{"main": {call("Agent:Away", "Agent:Here"), say("ok")}}.reply, func(p *process) {
-			p.deps = func(d *session.Deps) {
-				d.Environment = func(cwd string) session.Surroundings {
-					return session.Surroundings{Place: "this is " +
-						cwd}
-				}
-			}
-		}).begin(troupe.Caps{MaxDepth: 1}).end()
-		for name, folder := range map[string]string{"Away": "/away", "Here": "/ws"} {
-			s := h.called(name)
-			if s.Cwd != folder || !strings.Contains(string(body(p.llm.of(s.ID)[0])), "this is "+folder) {
-				t.Errorf("%s works in %s", name, s.Cwd)
-			}
-		}
 	})
 }

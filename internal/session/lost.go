@@ -97,6 +97,9 @@ func (a *actor) letGo() {
 	for _, cancel := range a.tasks.shells {
 		cancel()
 	}
+	if a.place.cancel != nil {
+		a.place.cancel()
+	}
 	a.hooks.last = false
 	a.hooks.end()
 	if a.timer != nil {

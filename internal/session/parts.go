@@ -14,6 +14,7 @@ type work struct {
 	births   births
 	tasks    tasks
 	hooks    hooking
+	place    place
 	timer    func() // cancels the wait for the time to look again
 	begun    bool   // calls were begun and nothing was committed since
 }
@@ -54,5 +55,5 @@ type (
 
 func newWork(a *actor) work {
 	return work{exchange: exchange{a: a}, calls: calls{a: a}, requests: requests{a: a},
-		births: births{a: a}, tasks: tasks{a: a}, hooks: hooking{a: a}}
+		births: births{a: a}, tasks: tasks{a: a}, hooks: hooking{a: a}, place: placeOf(a)}
 }

@@ -74,6 +74,9 @@ func (a *actor) interrupt() {
 		j.cancel()
 	}
 	a.hooks.end()
+	if a.place.doing == placeOpens {
+		a.place.cancel()
+	}
 }
 
 // plain makes text storable as text everywhere: valid UTF-8 without NUL.
@@ -89,6 +92,7 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 		Status: act.Status, Cause: act.Cause, Limit: act.Limit, Result: plain(act.Result), Error: plain(act.Error),
 		Evidence: a.st.Evidence, Tally: a.st.RunTally(), SilentMS: a.st.Silent().Milliseconds(),
 	}
+	o.Workspace = a.place.closed
 	if s.Depth > 0 {
 		o.Stopped = a.tasks.endShells()
 		o.Output = a.births.keepResult(o.Result)
@@ -125,6 +129,7 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 		return err
 	}
 	a.flags, a.over = flags{}, turn.Bound{}
+	a.place.over()
 	if s.Parent != "" {
 		a.tree.mailed(mail)
 	}

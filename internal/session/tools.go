@@ -89,6 +89,10 @@ func (cs *calls) runCall(ctx context.Context, i int) error {
 // runTool has a call prepared and judged beside the actor, or carries out what that came to. Every
 // way out leaves the call with a result, or in hand.
 func (cs *calls) runTool(ctx context.Context, i int, runner tool.Runner) error {
+	if !cs.a.place.ready(ctx, cs.reads(i)) {
+		cs.a.place.park(i)
+		return nil
+	}
 	j := cs.ready[i]
 	delete(cs.ready, i)
 	if j != nil && (j.refused != "" || j.version == cs.a.tree.chain.version(cs.a.id)) {
@@ -106,6 +110,12 @@ func (cs *calls) runTool(ctx context.Context, i int, runner tool.Runner) error {
 	})
 	cs.a.begun = true
 	return nil
+}
+
+// reads reports whether a call is one of a tool that changes nothing.
+func (cs *calls) reads(i int) bool {
+	t, ok := toolsOf(cs.a, &cs.a.st.Profile).Find(cs.a.st.Calls[i].Name)
+	return ok && t.Class == troupe.ClassRead
 }
 
 // announce starts a call that was judged, once the log has what it needs to know.

@@ -43,7 +43,7 @@ func (w *world) start() *process {
 	}
 	d := session.Deps{
 		Store: &crashStore{Store: w.store, p: p}, Owner: p.owner,
-		Models: models{p, ""}, Tools: tools(p), Profiles: profiles{w}, Workspaces: profiles{w}, Sched: p,
+		Models: models{p, ""}, Tools: tools(p), Profiles: profiles{w}, Sched: p,
 		Now:         func() time.Time { return w.now },
 		Environment: func(string) session.Surroundings { return session.Surroundings{Place: "env"} },
 		OutputDir:   outputDir,

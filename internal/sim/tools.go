@@ -17,10 +17,6 @@ type profiles struct{ w *world }
 
 func (p profiles) Open([]byte) (session.Roles, error) { return p, nil }
 
-func (p profiles) Folder(parent troupe.Session, _ troupe.Spawn) (string, error) {
-	return parent.Cwd, nil
-}
-
 func (p profiles) Resolve(_ troupe.Session, sp troupe.Spawn) (troupe.Profile, error) {
 	if sp.Type == "unknown" {
 		return troupe.Profile{}, fmt.Errorf("there is no agent type %q", sp.Type)

@@ -8,8 +8,11 @@ import "github.com/troupe-dev/troupe"
 //
 // The empty status is a session before its first event.
 func Allowed(st troupe.Status, w troupe.WaitReason, k troupe.Kind) bool {
-	if k == troupe.KindHookRan {
+	switch k {
+	case troupe.KindHookRan:
 		return st != "" // what runs beside a session may end whenever it does
+	case troupe.KindWorkspaceReady, troupe.KindWorkspaceSaved:
+		return st.Live() && st != troupe.Spawning // so may what is done to its folder, within a run
 	}
 	switch st {
 	case "":
@@ -50,7 +53,8 @@ func allowedWaiting(w troupe.WaitReason, k troupe.Kind) bool {
 	case troupe.KindEnded:
 		// Calls must have had their results first, which ends every other kind of waiting.
 		return w == troupe.WaitModel || w == troupe.WaitMail
-	case troupe.KindCreated, troupe.KindStarted, troupe.KindHookRan:
+	case troupe.KindCreated, troupe.KindStarted, troupe.KindHookRan, troupe.KindWorkspaceReady,
+		troupe.KindWorkspaceSaved:
 		return false
 	}
 	return false

@@ -83,6 +83,10 @@ func (f *fold) apply() error {
 		f.s.Settings = b.Settings
 	case troupe.BoardChanged:
 		return f.boardChanged(b)
+	case troupe.WorkspaceReady:
+		return f.workspaceReady(b)
+	case troupe.WorkspaceSaved:
+		return f.workspaceSaved(b)
 	case troupe.ToolStarted:
 		return f.toolStarted(b)
 	case troupe.ToolFinished:
@@ -117,7 +121,7 @@ func (f *fold) created(b troupe.Created) {
 	}
 	f.s.Session = troupe.Session{
 		ID: f.e.Session, Root: f.e.Root, Parent: b.Parent, Coord: b.Coord,
-		Name: b.Name, Title: b.Title, Depth: b.Depth, Cwd: b.Cwd,
+		Name: b.Name, Title: b.Title, Depth: b.Depth, Cwd: b.Cwd, Workspace: b.Workspace,
 		Type: b.Profile.Kind(), Model: b.Profile.Model,
 		Status: troupe.Spawning, CreatedAt: f.e.At,
 	}

@@ -105,7 +105,7 @@ func (c *contents) brief(b *troupe.Brief) {
 	if b == nil {
 		return
 	}
-	c.add(troupe.ContextPlace, "", int64(len(b.Place)))
+	c.add(troupe.ContextPlace, "", int64(len(b.Place)+len(b.Workspace)))
 	c.instructions(b.Instructions)
 	c.add(troupe.ContextHolds, "", int64(len(b.Holds)))
 	c.add(troupe.ContextSkills, "", int64(len(b.Skills)))

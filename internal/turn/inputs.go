@@ -41,6 +41,8 @@ type Inputs struct {
 	// Schedule says how calls of a tool may be arranged.
 	Schedule func(tool string) troupe.Schedule
 	Settings troupe.Settings // of the tree
+	// Broken is why the session has no folder to work in and cannot go on; "" if it has one.
+	Broken string
 	// Hooks reports whether hooks are due at a moment of the session; nil: there are none. Hooking: some run now, and
 	// what they say is waited for.
 	Hooks   func(event troupe.HookEvent, match string) bool

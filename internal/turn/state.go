@@ -48,6 +48,7 @@ type State struct {
 type ofBirth struct {
 	Background bool         // to work in the background
 	Fork       *troupe.Fork // where its parent's conversation goes on as its own; nil: it is no fork
+	Place      place        // what has become of its own folder
 }
 
 // counts is how far the calls of the last reply have come, without a look at each.

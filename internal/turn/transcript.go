@@ -98,7 +98,7 @@ func (t *Transcript) Peek(e troupe.Event, refs []int64) ([]troupe.Message, error
 			user = append(user, troupe.Text(reminder(b.Text)))
 		case troupe.Compacted:
 			if b.Brief != nil {
-				user = append(user, troupe.Text(b.Brief.String()))
+				user = append(user, b.Brief.Blocks()...)
 			}
 			user = append(user, b.Blocks...)
 		}
@@ -128,7 +128,7 @@ func mailBlocks(m troupe.Mail) []troupe.Block {
 		return []troupe.Block{troupe.Text(reminder(text))}
 	case troupe.MailPrompt:
 		if m.Brief != nil {
-			return append([]troupe.Block{troupe.Text(m.Brief.String())}, m.Blocks...)
+			return append(m.Brief.Blocks(), m.Blocks...)
 		}
 		return m.Blocks
 	case troupe.MailStop, troupe.MailAnswer, troupe.MailGrant, troupe.MailModel, troupe.MailCompact,
@@ -201,6 +201,7 @@ func RenderOutcome(o troupe.Outcome) string {
 		fmt.Fprintf(&b, "error: %s\n", value(o.Error, maxError))
 	}
 	renderEvidence(&b, o.Evidence)
+	renderWorkspace(&b, o.Workspace)
 	for _, name := range o.Stopped {
 		fmt.Fprintf(&b, "command in the background, ended with the agent: %s\n", value(name, maxValue))
 	}

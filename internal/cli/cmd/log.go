@@ -193,7 +193,7 @@ func describeEvent(e troupe.Event) string {
 		text := line("begins generation %d with a summary (%s) · %s tokens · %s · %d ms", b.Generation, b.Why,
 			troupe.FormatTokens(b.Usage.Total()), b.Cost, b.DurationMS)
 		if b.Brief != nil {
-			text += indent(b.Brief.String())
+			text += indent(troupe.JoinText(b.Brief.Blocks()))
 		}
 		return text + indent(troupe.JoinText(b.Blocks))
 	case troupe.BudgetWarned:
@@ -236,7 +236,7 @@ func describeMail(m troupe.Mail) string {
 	}
 	text += indent(troupe.JoinText(m.Blocks))
 	if m.Brief != nil {
-		text += indent(m.Brief.String())
+		text += indent(troupe.JoinText(m.Brief.Blocks()))
 	}
 	return text
 }
@@ -281,6 +281,27 @@ func describeAuto(e troupe.Event) string {
 	return ""
 }
 
+// describePlace is what was done to the session's own folder.
+func describePlace(e troupe.Event) string {
+	switch b := e.Body.(type) {
+	case troupe.WorkspaceReady:
+		text := line("its folder is there, from commit %.12s", b.Base.Commit)
+		if b.Base.Dirty > 0 {
+			text += line(" (with %d changed files of the caller)", b.Base.Dirty)
+		}
+		for _, l := range b.Base.Left {
+			text += indent(line("not carried over: %s", console.Line(l, 0)))
+		}
+		return text
+	case troupe.WorkspaceSaved:
+		if b.Problem != "" {
+			return line("its folder could not be saved: %s", console.Line(b.Problem, 0))
+		}
+		return line("its folder is saved as tree %.12s", b.Checkpoint.Tree)
+	}
+	return ""
+}
+
 func describeCall(e troupe.Event) string {
 	switch b := e.Body.(type) {
 	case troupe.HookRan:
@@ -290,6 +311,8 @@ func describeCall(e troupe.Event) string {
 			cmp.Or(string(b.Effect), "nothing to say"), console.Line(b.Why, 0))
 	case troupe.AutoAsked, troupe.AutoJudged:
 		return describeAuto(e)
+	case troupe.WorkspaceReady, troupe.WorkspaceSaved:
+		return describePlace(e)
 	case troupe.ToolStarted:
 		text := line("call %d of reply %d begins: %s (%s)", b.Call, b.Reply, b.Name, b.Decision.Step)
 		if b.Child != "" {

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -10,7 +11,7 @@ import (
 // repair saves what stands here.
 const (
 	sessionColumns = `id, root, parent, reply, call, name, title, depth, cwd, type, model, status, waiting, cause, run, seq, ` +
-		tallyColumns + `, result, error, created_at, started_at, ended_at, until, ` + heldColumns + `, cut`
+		tallyColumns + `, result, error, created_at, started_at, ended_at, until, ` + heldColumns + `, cut, workspace`
 	leaseColumns    = `owner, epoch` // of sessions
 	eventColumns    = `root, session, seq, at, kind, body`
 	mailColumns     = `root, receiver, id, delivered, body`
@@ -66,6 +67,7 @@ func (s *scan) session() troupe.Session {
 		Until:     s.time(),
 		Reserved:  s.held(),
 		Cut:       s.int64() != 0,
+		Workspace: readWorkspace(s.text()),
 	}
 }
 
@@ -106,12 +108,37 @@ func sessionArgs(s troupe.Session, l troupe.Lease) []any {
 		u.Input, u.Output, u.CacheRead, u.CacheWrite, int64(s.Tally.Cost), s.Tally.Turns, s.Tally.ToolUses,
 		s.Result, s.Error, writeTime(s.CreatedAt), writeTime(s.StartedAt), writeTime(s.EndedAt),
 		writeTime(s.Until), s.Reserved.Tokens, int64(s.Reserved.Cost), s.Reserved.Turns, boolArg(s.Cut),
+		writeWorkspace(s.Workspace),
 		string(l.Owner), l.Epoch,
 	}
 }
 
 func capsArgs(c troupe.Caps) []any {
 	return []any{c.MaxDepth, c.MaxActive, c.MaxTotal, c.MaxTokens, int64(c.MaxCost), int64(c.AskAbove), c.MaxTurns}
+}
+
+// writeWorkspace stores where a session's tools act as JSON; none is "".
+func writeWorkspace(w troupe.Workspace) string {
+	if w.Kind == "" {
+		return ""
+	}
+	out, err := json.Marshal(w)
+	if err != nil {
+		return "" // it holds texts alone, and they can be written
+	}
+	return string(out)
+}
+
+// readWorkspace reads it. What cannot be read is a workspace that nothing lies in: its session can do nothing rather
+// than work in its caller's folder.
+func readWorkspace(text string) (w troupe.Workspace) {
+	if text == "" {
+		return w
+	}
+	if err := json.Unmarshal([]byte(text), &w); err != nil {
+		return troupe.Workspace{Kind: troupe.WorkspaceReadOnly, From: "/", Of: "/", Top: "/", Folder: "/"}
+	}
+	return w
 }
 
 // writeTime stores a time as nanoseconds; the zero time, for which those are undefined, is 0.

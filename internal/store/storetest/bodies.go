@@ -137,5 +137,8 @@ func bodies() []troupe.Body {
 		troupe.AutoAsked{Reply: 1, Call: 2, Model: "m", Reserved: troupe.Reservation{Tokens: 9, Cost: 10}},
 		troupe.AutoJudged{Reply: 1, Call: 2, Verdict: troupe.Verdict{Model: "m", Effect: troupe.Ask, Why: "it pushes",
 			Failed: true, Usage: usage, Cost: 8, Unpriced: true, DurationMS: 9}},
+		troupe.WorkspaceReady{Base: troupe.WorkspaceBase{Head: "1f", Branch: "main", Commit: "2e", Dirty: 3,
+			Left: []string{".env: it is hidden"}, Linked: []string{"node_modules"}}},
+		troupe.WorkspaceSaved{Checkpoint: troupe.Checkpoint{Tree: "4b", Tip: "5a", Files: 6}, Problem: "no objects"},
 	}
 }

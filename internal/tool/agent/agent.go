@@ -22,7 +22,10 @@ const (
 	maxTurns = 10_000
 )
 
-func fields(in *troupe.Spawn) []tool.Field {
+// place is what a call says of where the agent works, in the two words that there are for it.
+type place struct{ isolation, filesystem string }
+
+func fields(in *troupe.Spawn, at *place) []tool.Field {
 	return []tool.Field{
 		{Name: "description", String: &in.Description, Doc: "the task in 3-5 words", Required: true, NotEmpty: true,
 			MaxBytes: 1000},
@@ -37,6 +40,8 @@ func fields(in *troupe.Spawn) []tool.Field {
 		{Name: "disallowed_tools", List: &in.Without, Doc: "not these", MaxBytes: maxName},
 		{Name: "system_prompt", String: &in.Role, Doc: "a role of its own, instead of a type"},
 		{Name: "run_in_background", Bool: &in.Background},
+		{Name: "isolation", String: &at.isolation, Doc: "worktree, copy or none", MaxBytes: maxName},
+		{Name: "filesystem", String: &at.filesystem, Doc: "shared_rw, shared_ro, isolated or empty", MaxBytes: maxName},
 		{Name: "fork", Bool: &in.Fork},
 		{Name: "wait", Bool: &in.Wait, Doc: "for a fork's result"},
 	}
@@ -48,7 +53,7 @@ func Tools() []tool.Descriptor {
 		Name: Name, Class: troupe.ClassRead, Schedule: troupe.Birth, Background: true, Argument: troupe.AgentArgument,
 		OldName:      "Task",
 		Misspellings: []string{"subagent", "agents", "spawnagent", "launchagent"},
-	}, doc, fields(new(troupe.Spawn)))
+	}, doc, fields(new(troupe.Spawn), new(place)))
 	d.Intent = func(input string) (troupe.Intent, error) { return Decode(input) }
 	return []tool.Descriptor{d}
 }
@@ -56,14 +61,18 @@ func Tools() []tool.Descriptor {
 // Decode reads a call's input. An error is a *tool.InputError.
 func Decode(input string) (troupe.Spawn, error) {
 	var in troupe.Spawn
-	if err := tool.Decode(Name, input, fields(&in)); err != nil {
+	var at place
+	if err := tool.Decode(Name, input, fields(&in, &at)); err != nil {
+		return troupe.Spawn{}, err
+	}
+	var err error
+	if in.Workspace, err = at.kind(); err != nil {
 		return troupe.Spawn{}, err
 	}
 	for _, s := range []*string{&in.Description, &in.Type, &in.Model, &in.Name} {
 		*s = strings.TrimSpace(*s)
 	}
 	if in.Effort != "" {
-		var err error
 		if in.Effort, err = troupe.ParseEffort(string(in.Effort)); err != nil {
 			return troupe.Spawn{}, &tool.InputError{Tool: Name,
 				Problem: "`effort` must be one of " + troupe.EffortNames()}
@@ -88,6 +97,26 @@ func Decode(input string) (troupe.Spawn, error) {
 		return troupe.Spawn{}, &tool.InputError{Tool: Name, Problem: "`name` must be one line without a slash"}
 	}
 	return in, nil
+}
+
+// kind is the workspace that both words mean together.
+func (p place) kind() (troupe.WorkspaceKind, error) {
+	isolation, err := troupe.ParseIsolation(p.isolation)
+	if err != nil {
+		return "", &tool.InputError{Tool: Name, Problem: "`isolation` " + err.Error()}
+	}
+	files, err := troupe.ParseFilesystem(p.filesystem)
+	if err != nil {
+		return "", &tool.InputError{Tool: Name, Problem: "`filesystem` " + err.Error()}
+	}
+	switch {
+	case isolation == "" || isolation == files:
+		return files, nil
+	case files == "", files == troupe.WorkspaceIsolated && isolation.Made():
+		return isolation, nil
+	}
+	return "", &tool.InputError{Tool: Name, Problem: "`isolation` " + p.isolation + " and `filesystem` " + p.filesystem +
+		" contradict each other; give one of them"}
 }
 
 // notOfForks is a parameter that a call for a fork has and cannot have; "" if there is none.

@@ -426,6 +426,8 @@ func (j *job) kept() string {
 		return "looking for hidden files"
 	case troupe.StageProcessor:
 		return "waits for a processor"
+	case troupe.StageWorkspace:
+		return "waits for its folder"
 	case troupe.StageRepository:
 		return "waits for another command of git"
 	case troupe.StageRuns:

@@ -1,0 +1,321 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/turn"
+)
+
+// Workspaces makes folders for sessions to work in, and keeps what is done there. All of it but Plan is called beside
+// the actors, and each operation can be done again after a crash at any moment of it.
+type Workspaces interface {
+	// Plan settles where a child of parent works that has an id already. It is called by
+	// the actor, looks at few names on the disk and changes nothing.
+	Plan(parent troupe.Session, child troupe.SessionID, kind troupe.WorkspaceKind, sp troupe.Spawn) (troupe.Workspace,
+		error)
+	// Open makes a session's folder, or finds it as it was left, or makes it anew from what was kept of it.
+	Open(ctx context.Context, s troupe.Session) (troupe.WorkspaceBase, error)
+	// Save keeps the content of the folder. changed are the files that differ from the last time; nil: any may.
+	Save(ctx context.Context, s troupe.Session, changed []string) (troupe.Checkpoint, error)
+	// Close keeps all of it at the end of a run and removes the folder if that loses nothing. stay is why the folder has
+	// to stay whatever is in it; "" if nothing needs it.
+	Close(ctx context.Context, s troupe.Session, stay string) (troupe.WorkspaceResult, error)
+}
+
+// noWorkspaces makes none: all sessions work where their parents do.
+type noWorkspaces struct{}
+
+func (noWorkspaces) Plan(troupe.Session, troupe.SessionID, troupe.WorkspaceKind, troupe.Spawn) (troupe.Workspace, error) {
+	return troupe.Workspace{}, errors.ErrUnsupported
+}
+
+func (noWorkspaces) Open(context.Context, troupe.Session) (troupe.WorkspaceBase, error) {
+	return troupe.WorkspaceBase{}, errors.ErrUnsupported
+}
+
+func (noWorkspaces) Save(context.Context, troupe.Session, []string) (troupe.Checkpoint, error) {
+	return troupe.Checkpoint{}, errors.ErrUnsupported
+}
+
+func (noWorkspaces) Close(context.Context, troupe.Session, string) (troupe.WorkspaceResult, error) {
+	return troupe.WorkspaceResult{}, errors.ErrUnsupported
+}
+
+// placeOp is what is done to a session's folder beside its actor.
+type placeOp int
+
+const (
+	placeIdle placeOp = iota
+	placeOpens
+	placeSaves
+	placeEnds   // its commands in the background are told to end, for the folder is to be closed
+	placeCloses // and then it is
+)
+
+// place is the folder of a session that has one of its own: made beside the first model call of a run, saved beside
+// those that follow, closed at the end of the run. Tools wait for the first two, and the end for the last.
+type place struct {
+	a      *actor
+	shares troupe.SessionID // whose folder it works in, if it is not its own; set for life
+	doing  placeOp
+	cancel context.CancelFunc
+	begun  bool         // there may be something of the folder: this run has begun to open it
+	ends   bool         // the run is about to end, and opens it no more
+	open   bool         // the folder was found or made in this run
+	parked map[int]bool // calls that wait for it, by index
+	// closed is what came of the folder. It stands until something else than the end follows.
+	closed *troupe.WorkspaceResult
+	broken string  // why the session has no folder and its run has to end; "" if it has one
+	held   []input // ends of commands, which are nobody's news while the folder is closed
+}
+
+// inPlace is what came of an operation on the folder.
+type inPlace struct {
+	op     placeOp
+	base   troupe.WorkspaceBase
+	saved  troupe.Checkpoint
+	closed troupe.WorkspaceResult
+	err    error
+}
+
+func (inPlace) input() {}
+
+func placeOf(a *actor) place {
+	out := place{a: a}
+	if w := a.st.Session.Workspace; w.Kind.Made() && w.Owner != a.id {
+		out.shares = w.Owner
+	}
+	return out
+}
+
+// whereItWorks tells a session where it works; "" where that is its parent's folder and nothing more is to be said.
+func whereItWorks(w troupe.Workspace) string {
+	var text string
+	switch w.Kind {
+	case troupe.WorkspaceTree:
+		text = fmt.Sprintf("You work in a git worktree of your own: %s, on the branch %s. It began with everything that was "+
+			"in %s, uncommitted changes included. Only you write there: change, build and commit as you like; what you "+
+			"leave uncommitted is committed on that branch when you end. Nothing you do here changes %s, and you cannot "+
+			"write there: paths in it that you were given stand for the same places in your worktree.", w.Folder,
+			w.Branch, w.From, w.Of)
+	case troupe.WorkspaceCopy:
+		text = fmt.Sprintf("You work in a copy of your own: %s. It began with everything that was in %s. Only you write "+
+			"there. Nothing you do here changes %s, and you cannot write there: paths in it that you were given stand "+
+			"for the same places in your copy. What you change is kept when you end.", w.Folder, w.From, w.Of)
+	case troupe.WorkspaceEmpty:
+		text = fmt.Sprintf("You work in a folder of your own, %s, which was empty at the beginning. What you leave there "+
+			"is kept when you end. You can read %s, and cannot write there.", w.Folder, w.Of)
+	case troupe.WorkspaceReadOnly:
+		text = fmt.Sprintf("You work in %s as it is, while others may change it, and cannot write there: a change is "+
+			"refused, whatever anybody allows. Your temporary folder is yours to write.", w.Folder)
+	default:
+		return ""
+	}
+	return troupe.Quote("system-reminder", text)
+}
+
+// has reports whether the session works in a folder that was made for it or for one above it.
+func (p *place) has() bool {
+	w := p.a.st.Session.Workspace
+	return w.Kind.Made() && p.a.h.d.Replay == nil
+}
+
+// ready begins what the folder needs before tools can be used, and reports whether they can: reads, whether
+// one that changes nothing can.
+func (p *place) ready(ctx context.Context, reads bool) bool {
+	if !p.has() || p.open && (p.doing == placeIdle || p.doing == placeSaves && reads) {
+		return true
+	}
+	if st := p.a.st.Session.Status; p.doing == placeIdle && p.broken == "" && !p.ends &&
+		st.Live() && st != troupe.Spawning {
+		p.begun = true
+		p.begin(ctx, placeOpens, func(ctx context.Context, s troupe.Session, in *inPlace) {
+			in.base, in.err = p.a.h.d.Workspaces.Open(ctx, s)
+		})
+	}
+	return false
+}
+
+// begin does something to the folder beside the actor.
+func (p *place) begin(ctx context.Context, op placeOp, do func(ctx context.Context, s troupe.Session, in *inPlace)) {
+	s := p.a.st.Session
+	p.doing = op
+	p.cancel = p.a.goCancel(ctx, func(ctx context.Context) {
+		in := inPlace{op: op}
+		do(ctx, s, &in)
+		p.a.post(in)
+	})
+}
+
+// park has a call wait until the folder is ready.
+func (p *place) park(i int) {
+	if p.parked == nil {
+		p.parked = make(map[int]bool)
+	}
+	p.parked[i] = true
+	if deltas := p.a.h.d.Deltas; deltas != nil {
+		c := p.a.st.Calls[i]
+		deltas(p.a.root, p.a.id, Delta{After: p.a.st.Session.Seq, Stage: troupe.StageWorkspace,
+			Call: troupe.Coord{Reply: c.Reply, Call: c.Index}})
+	}
+}
+
+// save keeps what the calls so far have changed, while the model is asked for more.
+func (p *place) save(ctx context.Context) {
+	if !p.has() || !p.open || p.doing != placeIdle {
+		return
+	}
+	changed, any := p.a.st.ToSave()
+	if !any {
+		return
+	}
+	p.begin(ctx, placeSaves, func(ctx context.Context, s troupe.Session, in *inPlace) {
+		in.saved, in.err = p.a.h.d.Workspaces.Save(ctx, s, changed)
+	})
+}
+
+// done notes what came of an operation.
+func (p *place) done(in inPlace) error {
+	if p.doing != in.op {
+		return nil // of a run that is over
+	}
+	p.doing, p.cancel, p.parked = placeIdle, nil, nil
+	switch in.op {
+	case placeOpens:
+		if in.err != nil {
+			if !errors.Is(in.err, context.Canceled) { // else the run is about to end
+				p.broken = "the folder to work in could not be made: " + plain(in.err.Error())
+			}
+			return nil
+		}
+		p.open = true
+		if p.a.st.Keeps() && p.a.st.Place.Base == nil {
+			return p.a.stage(troupe.WorkspaceReady{Base: in.base})
+		}
+	case placeSaves:
+		out := troupe.WorkspaceSaved{Checkpoint: in.saved}
+		if in.err != nil {
+			out.Problem = plain(in.err.Error())
+		}
+		if p.a.st.Session.Status.Live() {
+			return p.a.stage(out)
+		}
+	case placeCloses:
+		p.open = false
+		if in.err != nil {
+			w := p.a.st.Session.Workspace
+			in.closed = troupe.WorkspaceResult{Kind: w.Kind, Name: w.Name, Folder: w.Folder, Branch: w.Branch,
+				Kept: "what is in it could not be kept elsewhere: " + plain(in.err.Error())}
+		}
+		p.closed = &in.closed
+	case placeIdle, placeEnds:
+	}
+	return nil
+}
+
+// before has the folder closed before the run ends. It reports whether the end can be logged now.
+func (p *place) before(ctx context.Context, act turn.Action) (now bool) {
+	if _, ends := act.(turn.End); !ends {
+		if _, parks := act.(turn.Park); !parks {
+			p.goOn()
+		}
+		return true
+	}
+	if p.ends = true; !p.has() || !p.a.st.Keeps() || p.closed != nil || !p.begun {
+		return true
+	}
+	if p.a.st.Session.Depth == 0 {
+		return p.savedLast(ctx)
+	}
+	if p.doing == placeIdle {
+		p.doing = placeEnds
+		p.a.tasks.endShells()
+	}
+	switch p.doing {
+	case placeOpens:
+		p.cancel()
+	case placeEnds:
+		if len(p.held) < len(p.a.tasks.shells) {
+			return false
+		}
+		stay := p.a.tree.workIn(p.a.id)
+		p.begin(ctx, placeCloses, func(ctx context.Context, s troupe.Session, in *inPlace) {
+			// What was done is kept even if the run was told to end at once.
+			in.closed, in.err = p.a.h.d.Workspaces.Close(context.WithoutCancel(ctx), s, stay)
+		})
+	case placeIdle, placeSaves, placeCloses:
+	}
+	return false
+}
+
+// savedLast: a root keeps its folder when a run ends, for the next words are for the same work.
+func (p *place) savedLast(ctx context.Context) bool {
+	p.save(ctx)
+	return p.doing == placeIdle
+}
+
+// goOn takes back what was done for an end that does not come.
+func (p *place) goOn() {
+	if p.doing == placeEnds {
+		p.doing = placeIdle
+	}
+	p.closed, p.ends = nil, false
+	p.release()
+}
+
+// release hands on what was held while the folder was closed.
+func (p *place) release() {
+	held := p.held
+	p.held = nil
+	for _, in := range held {
+		p.a.post(in)
+	}
+}
+
+// hold keeps the end of a command from being news while the folder is closed; it ends with the run, and the outcome of
+// that says so.
+func (p *place) hold(in input) bool {
+	if p.doing != placeEnds && p.doing != placeCloses && p.closed == nil {
+		return false
+	}
+	switch in := in.(type) {
+	case inShellDone:
+	case inToolDone:
+		if in.job.moved == nil {
+			return false
+		}
+	default:
+		return false
+	}
+	p.held = append(p.held, in)
+	return true
+}
+
+// over forgets the run that has ended.
+func (p *place) over() {
+	p.release()
+	p.begun, p.ends, p.open, p.closed, p.broken, p.doing, p.parked = false, false, false, nil, "", placeIdle, nil
+}
+
+// workIn says which agents work in the folder of a session, besides itself; "" if none does.
+func (t *tree) workIn(id troupe.SessionID) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := 0
+	for _, a := range t.actors {
+		if a.place.shares == id && a.counted {
+			n++
+		}
+	}
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "another agent still works in it"
+	default:
+		return fmt.Sprintf("%d other agents still work in it", n)
+	}
+}

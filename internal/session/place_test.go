@@ -1,0 +1,295 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/session"
+)
+
+// folders makes folders of sessions that are nothing but notes of what was done to them. They outlive processes.
+type folders struct {
+	mu    sync.Mutex
+	there map[troupe.SessionID]bool
+	notes []string
+	began time.Time
+	fails map[string]error
+	takes map[string]time.Duration
+}
+
+func newFolders() *folders {
+	return &folders{there: make(map[troupe.SessionID]bool), began: time.Now(), fails: make(map[string]error),
+		takes: map[string]time.Duration{"open": 3 * time.Second, "save": time.Second, "close": time.Second}}
+}
+
+// with has a process use them.
+func (f *folders) with(p *process) { p.deps = func(d *session.Deps) { d.Workspaces = f } }
+
+func (f *folders) Plan(parent troupe.Session, child troupe.SessionID, kind troupe.WorkspaceKind, sp troupe.Spawn) (
+	troupe.Workspace, error) {
+	if sp.Name == "Refused" {
+		return troupe.Workspace{}, errors.New("there is no repository")
+	}
+	return troupe.Workspace{Kind: kind, Owner: child, Name: sp.Name, From: parent.Dir(), Of: parent.Cwd,
+		Top: "/trees/" + sp.Name, Folder: "/trees/" + sp.Name, Branch: "troupe/" + sp.Name}, nil
+}
+
+// does notes an operation that begins, and another line when it has ended.
+func (f *folders) does(ctx context.Context, op string, s troupe.Session, more string) error {
+	name := op + " " + s.Workspace.Name
+	f.note(name + more)
+	select {
+	case <-ctx.Done():
+		f.note(name + " cut short")
+		return ctx.Err()
+	case <-time.After(f.takes[op]):
+	}
+	f.mu.Lock()
+	err := f.fails[op]
+	f.there[s.Workspace.Owner] = err == nil && op != "close"
+	f.mu.Unlock()
+	f.note(name + " done")
+	return err
+}
+
+func (f *folders) note(text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.notes = append(f.notes, fmt.Sprintf("%v %s", time.Since(f.began).Round(time.Second), text))
+}
+
+func (f *folders) Open(ctx context.Context, s troupe.Session) (troupe.WorkspaceBase, error) {
+	return troupe.WorkspaceBase{Commit: "base of " + s.Workspace.Name}, f.does(ctx, "open", s, "")
+}
+
+func (f *folders) Save(ctx context.Context, s troupe.Session, changed []string) (troupe.Checkpoint, error) {
+	more := " " + strings.Join(changed, ",")
+	if changed == nil {
+		more = " all"
+	}
+	return troupe.Checkpoint{Tree: "tree of " + s.Workspace.Name}, f.does(ctx, "save", s, more)
+}
+
+func (f *folders) Close(ctx context.Context, s troupe.Session, stay string) (troupe.WorkspaceResult, error) {
+	w := s.Workspace
+	if stay != "" {
+		stay = " stays: " + stay
+	}
+	return troupe.WorkspaceResult{Kind: w.Kind, Name: w.Name, Folder: w.Folder, Branch: w.Branch, Base: "b", Tip: "t",
+		Commits: 1, Gone: stay == ""}, f.does(ctx, "close", s, stay)
+}
+
+// want compares what was done.
+func (f *folders) want(t *testing.T, want ...string) {
+	t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !slices.Equal(f.notes, want) {
+		t.Errorf("the folders saw\n%s\nand not\n%s", strings.Join(f.notes, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// happened lists the events of a session, without those of the model.
+func (h *home) happened(id troupe.SessionID) (out []string) {
+	for _, e := range h.events(id) {
+		switch b := e.Body.(type) {
+		case troupe.CallSealed, troupe.Replied, troupe.MailDelivered:
+		case troupe.WorkspaceSaved:
+			out = append(out, string(e.Body.Kind())+" "+b.Checkpoint.Tree+b.Problem)
+		default:
+			out = append(out, string(e.Body.Kind()))
+		}
+	}
+	return out
+}
+
+// ofRun is how a session's last run ended.
+func (h *home) ofRun(id troupe.SessionID) (o troupe.Outcome) {
+	for _, e := range h.events(id) {
+		if b, ok := e.Body.(troupe.Ended); ok {
+			o = b.Outcome
+		}
+	}
+	return o
+}
+
+// TestPlace: the folder is made while the model is asked, tools wait for it, what they change is saved while the model is
+// asked again, and the run ends when all is kept.
+func TestPlace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, f := newHome(t), newFolders()
+		p := h.start(plays{"main": {call("Agent:^Tree"), say("ok")},
+			"main/Tree": {call("Read:a"), call("Edit:work"), say("all done")}}.reply, f.with)
+		p.begin(troupe.Caps{MaxDepth: 1}).end()
+		child := h.called("Tree")
+		if child.Status != troupe.Completed || child.Dir() != "/trees/Tree" || child.Cwd != "/ws" {
+			t.Errorf("%+v", child)
+		}
+		if got := strings.Join(h.happened(child.ID), "; "); got != "session.created; session.started; workspace.ready; "+
+			"tool.finished; tool.started; tool.finished; workspace.saved tree of Tree; session.ended" {
+			t.Error(got)
+		}
+		o := h.ofRun(child.ID)
+		if o.Workspace == nil || !o.Workspace.Gone || o.Workspace.Branch != "troupe/Tree" {
+			t.Errorf("%+v", o.Workspace)
+		}
+		if first := string(body(p.llm.of(child.ID)[0])); !strings.Contains(first, "/trees/Tree, on the branch troupe/Tree") {
+			t.Error("the agent is not told where it is")
+		}
+		if last := p.llm.of(h.root); !strings.Contains(string(body(last[len(last)-1])), "troupe/Tree") {
+			t.Error("the parent is not told of the branch")
+		}
+		// The model answers after a second each time, the child is born at 1.
+		f.want(t, "1s open Tree", "4s open Tree done", "7s save Tree all", "8s save Tree done", "8s close Tree",
+			"9s close Tree done")
+		h.checkTree()
+	})
+}
+
+// TestNoPlace: where the folder cannot be made, nothing is done, and the parent is told why.
+func TestNoPlace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, f := newHome(t), newFolders()
+		f.fails["open"] = errors.New("the disk is full")
+		p := h.start(plays{"main": {call("Agent:^Tree", "Agent:^Refused"), say("ok")},
+			"main/Tree": {call("Edit:a"), say("all done")}}.reply, f.with)
+		p.begin(troupe.Caps{MaxDepth: 1}).end()
+		child := h.called("Tree")
+		if child.Status != troupe.Failed || !strings.Contains(child.Error, "the disk is full") {
+			t.Errorf("%s: %s", child.Status, child.Error)
+		}
+		if got := strings.Join(h.happened(child.ID), "; "); got != "session.created; session.started; tool.finished; "+
+			"session.ended" {
+			t.Error(got)
+		}
+		last := p.llm.of(h.root)
+		for _, want := range []string{"the disk is full", "there is no repository"} {
+			if !strings.Contains(string(body(last[len(last)-1])), want) {
+				t.Errorf("the parent is not told %q", want)
+			}
+		}
+		f.want(t, "1s open Tree", "4s open Tree done", "4s close Tree", "5s close Tree done")
+		h.checkTree()
+	})
+}
+
+// TestPlaceShared: an agent that is born in the folder of another works there, and keeps it from being removed.
+func TestPlaceShared(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, f := newHome(t), newFolders()
+		p := h.start(plays{"main": {call("Agent:^Tree"), say("ok")},
+			"main/Tree":    {call("Agent:&In"), say("it works on"), say("now all is done")},
+			"main/Tree/In": {call("Edit:a"), call("Edit:b"), say("done")}}.reply, f.with)
+		p.begin(troupe.Caps{MaxDepth: 2}).end()
+		in, tree := h.called("In"), h.called("Tree")
+		if in.Dir() != "/trees/Tree" || in.Workspace.Owner != tree.ID {
+			t.Errorf("%+v", in.Workspace)
+		}
+		if h.ofRun(in.ID).Workspace != nil {
+			t.Error("the folder is told as its own")
+		}
+		if got := fmt.Sprint(f.notes); !strings.Contains(got, "close Tree stays: another agent still works in it") {
+			t.Error(got)
+		}
+		if tree.Run != 2 || !h.ofRun(tree.ID).Workspace.Gone {
+			t.Errorf("after run %d the folder is still there: %v", tree.Run, f.notes)
+		}
+		h.checkTree()
+	})
+}
+
+// TestPlaceStopped: a stop while the folder is made ends that, and one while it is closed lets it be kept.
+func TestPlaceStopped(t *testing.T) {
+	t.Parallel()
+	for _, at := range []time.Duration{2500 * time.Millisecond, 7500 * time.Millisecond, 8500 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			h, f := newHome(t), newFolders()
+			p := h.start(plays{"main": {call("Agent:^Tree"), say("ok")},
+				"main/Tree": {call("Read:a"), call("Edit:work"), say("all done")}}.reply, f.with)
+			p.begin(troupe.Caps{MaxDepth: 1})
+			pass(at)
+			p.stop(h.called("Tree").ID, troupe.Stop{Run: 1, Now: true, By: "you"})
+			p.end()
+			child := h.called("Tree")
+			got := fmt.Sprint(f.notes)
+			switch {
+			case child.Status == troupe.Completed && at < 8*time.Second, child.Status.Live():
+				t.Errorf("after %v it is %s", at, child.Status)
+			case at < 3*time.Second && (!strings.Contains(got, "open Tree cut short") || !strings.Contains(got, "close Tree done")):
+				t.Errorf("after %v: %s", at, got)
+			case at > 3*time.Second && !strings.Contains(got, "close Tree done"):
+				t.Errorf("after %v: %s", at, got)
+			}
+			h.checkTree()
+		})
+	}
+}
+
+// TestPlaceKilled: wherever a process dies, the next one does what is left to be done to the folder, and no tool begins
+// before it is there.
+func TestPlaceKilled(t *testing.T) {
+	t.Parallel()
+	for at := 500 * time.Millisecond; at < 11*time.Second; at += time.Second / 2 {
+		synctest.Test(t, func(t *testing.T) {
+			h, f := newHome(t), newFolders()
+			model := plays{"main": {call("Agent:^Tree"), say("ok")},
+				"main/Tree": {call("Read:a"), call("Edit:work"), say("all done")}}.reply
+			p := h.start(model, f.with)
+			p.begin(troupe.Caps{MaxDepth: 1})
+			pass(at)
+			p.pool.Close()
+			q := h.adopt(model, false, f.with)
+			q.end()
+			child := h.called("Tree")
+			o := h.ofRun(child.ID)
+			if child.Status != troupe.Completed || o.Workspace == nil || !o.Workspace.Gone {
+				t.Errorf("killed after %v: %s %+v %v", at, child.Status, o.Workspace, f.notes)
+			}
+			ready, all := false, h.happened(child.ID)
+			for _, k := range all {
+				ready = ready || k == "workspace.ready"
+				if k == "tool.started" && !ready || k == "tool.finished" && !ready {
+					t.Errorf("killed after %v: %v", at, all)
+				}
+			}
+			if n := strings.Count(strings.Join(all, " "), "workspace.ready"); n != 1 {
+				t.Errorf("killed after %v: made %d times", at, n)
+			}
+			h.checkTree()
+		})
+	}
+}
+
+// TestPlaceWanted: words that come while the folder is closed have the run go on, in the folder as it was.
+func TestPlaceWanted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, f := newHome(t), newFolders()
+		p := h.start(plays{"main": {call("Agent:^Tree"), say("ok")},
+			"main/Tree": {call("Edit:work"), say("all done"), call("Edit:more"), say("more done")}}.reply, f.with)
+		p.begin(troupe.Caps{MaxDepth: 1})
+		pass(6500 * time.Millisecond)
+		p.send(prompt(h.called("Tree").ID, "and more"))
+		p.end()
+		child := h.called("Tree")
+		if child.Result != "more done" || child.Run != 1 {
+			t.Errorf("run %d: %s", child.Run, child.Result)
+		}
+		got := fmt.Sprint(f.notes)
+		if strings.Count(got, "open Tree done") != 2 || strings.Count(got, "close Tree done") != 2 {
+			t.Error(got)
+		}
+		h.checkTree()
+	})
+}

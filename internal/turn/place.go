@@ -1,0 +1,118 @@
+package turn
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// place is what the log says of the folder that a session's tools act in, if it is not the one it was begun in.
+type place struct {
+	Base  *troupe.WorkspaceBase // what it began with; nil: it has not been made
+	Saved troupe.Checkpoint     // the last one
+	// Unsaved is what has been changed since, and All that it may be anything.
+	Unsaved []string
+	All     bool
+}
+
+// Keeps reports whether the session has a folder that was made for it.
+func (s *State) Keeps() bool {
+	w := s.Session.Workspace
+	return w.Kind.Made() && w.Owner == s.Session.ID
+}
+
+func (f *fold) workspaceReady(b troupe.WorkspaceReady) error {
+	if !f.s.Keeps() {
+		return f.refuse("the session has no folder of its own")
+	}
+	if base := f.s.Place.Base; base != nil && base.Commit != b.Base.Commit {
+		return f.refuse("its folder began with %s", base.Commit)
+	}
+	f.s.Place.Base = &b.Base
+	return nil
+}
+
+func (f *fold) workspaceSaved(b troupe.WorkspaceSaved) error {
+	if w := f.s.Session.Workspace; !w.Kind.Made() {
+		return f.refuse("the session has no folder of its own")
+	}
+	if b.Problem == "" || b.Checkpoint.Tree != "" {
+		f.s.Place.Saved = b.Checkpoint
+	}
+	f.s.Place.Unsaved, f.s.Place.All = nil, false
+	return nil
+}
+
+// touched notes what a call that has ended may have changed in the session's folder.
+func (f *fold) touched(c *Call, started bool, b *troupe.ToolFinished) {
+	w := f.s.Session.Workspace
+	if !w.Kind.Made() {
+		return
+	}
+	for _, t := range b.Evidence.Files {
+		if t.Wrote && troupe.Within(t.Path, w.Top) && !slices.Contains(f.s.Place.Unsaved, t.Path) {
+			f.s.Place.Unsaved = append(f.s.Place.Unsaved, t.Path)
+		}
+	}
+	// A call that has begun and says of no file that it wrote it is a command, or was cut short.
+	if started && c.Child == "" && c.Wait == nil && len(b.Evidence.Files) == 0 {
+		f.s.Place.All = true
+	}
+}
+
+// ToSave reports whether the folder differs from the last checkpoint as far as the log knows, and which files do; nil:
+// it may be any.
+func (s *State) ToSave() (files []string, changed bool) {
+	all := s.Place.All || slices.ContainsFunc(s.Tasks, func(t troupe.Task) bool {
+		return t.Kind == troupe.TaskShell && t.Status == troupe.TaskRunning
+	})
+	switch {
+	case all:
+		return nil, true
+	default:
+		return s.Place.Unsaved, len(s.Place.Unsaved) > 0
+	}
+}
+
+// renderWorkspace is what became of an agent's own folder, for whoever reads its result.
+func renderWorkspace(b *strings.Builder, w *troupe.WorkspaceResult) {
+	if w == nil {
+		return
+	}
+	what := "own folder"
+	if w.Kind == troupe.WorkspaceTree {
+		what = "own worktree"
+	}
+	fmt.Fprintf(b, "%s: %s", what, value(w.Name, maxValue))
+	switch {
+	case w.Tip == "":
+	case w.Tip == w.Base:
+		b.WriteString(", in which nothing was changed")
+	default:
+		if w.Branch != "" {
+			fmt.Fprintf(b, ", branch %s at %.12s", value(w.Branch, maxValue), value(w.Tip, maxValue))
+		}
+		fmt.Fprintf(b, ", commits %d, files %d (+%d -%d lines) on %.12s", w.Commits, w.Files, w.Added, w.Removed,
+			value(w.Base, maxValue))
+	}
+	b.WriteByte('\n')
+	switch {
+	case w.Tip == "" || w.Tip == w.Base:
+	case w.Unmerged != "":
+		fmt.Fprintf(b, "whether that merges into your folder is not known: %s\n", value(w.Unmerged, maxError))
+	case len(w.Conflicts) > 0:
+		shown := w.Conflicts[:min(len(w.Conflicts), maxFiles)]
+		fmt.Fprintf(b, "a merge into your folder would conflict in: %s", value(strings.Join(shown, ", "), maxError))
+		if n := len(w.Conflicts) - len(shown); n > 0 {
+			fmt.Fprintf(b, " and %d more", n)
+		}
+		b.WriteByte('\n')
+	default:
+		b.WriteString("it is not in your folder yet, and merges cleanly\n")
+	}
+	if w.Kept != "" {
+		fmt.Fprintf(b, "the folder stays, %s: %s\n", value(w.Folder, maxError), value(w.Kept, maxError))
+	}
+}
