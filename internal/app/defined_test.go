@@ -9,6 +9,7 @@ import (
 
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/profile"
+	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/trust"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
@@ -29,7 +30,7 @@ func TestHooksOfEachDefinition(t *testing.T) {
 	agent(filepath.Join(dir, ".troupe"), "both", "theirs.sh")
 	agent(filepath.Join(dir, ".claude"), "theirs", "other.sh")
 	agent(g.app.dirs.Config, "mine", "own.sh")
-	at := g.Protected(dir)
+	at := g.Protected(session.Place{Cwd: dir})
 	tools, err := g.app.known()
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +73,7 @@ func TestServerFilesBeforeTrust(t *testing.T) {
 	if p.trusted() {
 		t.Fatal("the folder is trusted")
 	}
-	at := g.Protected(dir)
+	at := g.Protected(session.Place{Cwd: dir})
 	for _, name := range names {
 		if !slices.Contains(at.Places, filepath.Join(dir, name)) {
 			t.Errorf("%s is not protected: %q", name, at.Places)

@@ -37,7 +37,7 @@ type guard struct {
 	mu      sync.Mutex
 	temps   []*scratch.Folder // the folders of temporary folders; the last is in use, made by the first command
 	led     map[string]string // where folders that commands may write led when they were first looked at
-	folders map[string]*folder
+	folders map[session.Place]*folder
 	proxies map[string]*proxy.Proxy
 	finders map[string]*hidden.Finder // of hidden files, by the folder in which they look
 }
@@ -45,16 +45,17 @@ type guard struct {
 // folder is a folder in which agents work.
 type folder struct {
 	policy    *policy
-	cwd       string
+	at        session.Place
 	protected *config.Protection
 	hidden    config.Hidden
+	own       config.Hidden // the same for a folder that was made for the session
 	nested    nested
 }
 
 func (a *App) newGuard(ctx context.Context) *guard {
 	return &guard{
 		app: a, box: sandbox.New(sandbox.Options{}), ctx: func() context.Context { return context.WithoutCancel(ctx) },
-		folders: make(map[string]*folder), proxies: make(map[string]*proxy.Proxy),
+		folders: make(map[session.Place]*folder), proxies: make(map[string]*proxy.Proxy),
 		finders: make(map[string]*hidden.Finder), led: make(map[string]string),
 	}
 }
@@ -107,20 +108,20 @@ func lacking(r sandbox.Support) []string {
 }
 
 // Protected implements session.Guard.
-func (g *guard) Protected(cwd string) session.Protected {
-	gr, err := g.folder(cwd)
+func (g *guard) Protected(at session.Place) session.Protected {
+	gr, err := g.folder(at)
 	if err != nil {
 		return session.Protected{Places: []string{"/**"}} // what cannot be known is not open
 	}
 	p := gr.protected
-	return session.Protected{Places: p.Globs(), PartOfGit: p.PartOfGit, Closed: p.Denied}
+	return session.Protected{Places: p.Globs(), PartOfGit: p.PartOfGit, Closed: gr.closed}
 }
 
 // Git implements session.Guard.
-func (g *guard) Git(cwd string) session.Git {
+func (g *guard) Git(at session.Place) session.Git {
 	return session.Git{
-		Safe:    func() bool { return g.safeGit(cwd) },
-		Changes: func(args []string) []string { return g.gitChanges(cwd, args) },
+		Safe:    func() bool { return g.safeGit(at.Dir()) },
+		Changes: func(args []string) []string { return g.gitChanges(at, args) },
 	}
 }
 
@@ -134,12 +135,12 @@ func (g *guard) safeGit(cwd string) bool {
 // gitChanges lists protected files that git would change. If git cannot be asked, nothing is known
 // to be changed, and the sandbox holds
 // what is protected.
-func (g *guard) gitChanges(cwd string, args []string) []string {
-	gr, err := g.folder(cwd)
+func (g *guard) gitChanges(at session.Place, args []string) []string {
+	gr, err := g.folder(at)
 	if err != nil {
 		return nil
 	}
-	names, err := workspace.Changes(g.ctx(), cwd, g.app.env.Environ, args)
+	names, err := workspace.Changes(g.ctx(), at.Dir(), g.app.env.Environ, args)
 	if err != nil {
 		return nil
 	}
@@ -149,21 +150,34 @@ func (g *guard) gitChanges(cwd string, args []string) []string {
 	})
 }
 
-func (g *guard) folder(cwd string) (*folder, error) {
+func (g *guard) folder(at session.Place) (*folder, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if gr, ok := g.folders[cwd]; ok {
+	if gr, ok := g.folders[at]; ok {
 		return gr, nil
 	}
-	p, err := g.app.policyOf(cwd)
+	p, err := g.app.policyOf(at.Cwd)
 	if err != nil {
 		return nil, err
 	}
-	run, err := p.hookFiles(g.app, cwd)
+	run, err := p.hookFiles(g.app, at.Cwd)
 	if err != nil {
 		return nil, err
 	}
-	return g.take(cwd, p, run), nil
+	return g.take(at, p, run), nil
+}
+
+// forget lets go of a place in which no session works any more.
+func (g *guard) forget(at session.Place) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.folders, at)
+	if f := g.finders[at.Work.Top]; f != nil && at.Work.Kind.Made() {
+		delete(g.finders, at.Work.Top)
+		if err := f.Close(); err != nil {
+			g.app.env.Log.Warn("watches for hidden files", "folder", at.Work.Top, "err", err)
+		}
+	}
 }
 
 // meet takes up a folder, unless it is known, as a run that begins there has found it: its policy, and the files that
@@ -171,42 +185,74 @@ func (g *guard) folder(cwd string) (*folder, error) {
 func (g *guard) meet(cwd string, p *policy, run []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if _, known := g.folders[cwd]; !known {
-		g.take(cwd, p, run)
+	if at := (session.Place{Cwd: cwd}); g.folders[at] == nil {
+		g.take(at, p, run)
 	}
 }
 
-func (g *guard) take(cwd string, p *policy, run []string) *folder {
-	gr := &folder{cwd: cwd, policy: p, hidden: p.all.Hidden()}
-	gr.protected = config.Protect(gr.folders(cwd), g.app.dirs, p.settings.Sandbox.DenyWrite, run...)
-	g.folders[cwd] = gr
+func (g *guard) take(at session.Place, p *policy, run []string) *folder {
+	gr := &folder{at: at, policy: p, hidden: p.all.Hidden()}
+	if w := at.Work; w.Kind.Made() {
+		gr.own = p.all.HiddenIn(w.Top, w.Of)
+	}
+	gr.protected = config.Protect(gr.folders(), g.app.dirs, p.settings.Sandbox.DenyWrite, run...)
+	g.folders[at] = gr
 	return gr
+}
+
+// closed says why nothing writes a path, whatever is allowed; "" if nothing keeps it.
+func (gr *folder) closed(path string) (why string) {
+	if w := gr.at.Work; w.Foreign(path) {
+		if w.Kind == troupe.WorkspaceReadOnly {
+			return "the agent was given its folder to read only"
+		}
+		return "it belongs to the tree that the agent works beside; its own folder is " + w.Folder
+	}
+	return gr.protected.Denied(path)
+}
+
+// covers says why a path may not be read, in the project and in the session's own folder alike.
+func (gr *folder) covers(path string) (why string, hidden bool) {
+	if gr.at.Work.Kind.Made() && troupe.Within(path, gr.at.Work.Top) {
+		return gr.own.Covers(path)
+	}
+	return gr.hidden.Covers(path)
+}
+
+// coversIn is covers for the entries of a folder.
+func (gr *folder) coversIn(dir string) func(name string) bool {
+	if gr.at.Work.Kind.Made() && troupe.Within(dir, gr.at.Work.Top) {
+		return gr.own.In(dir)
+	}
+	return gr.hidden.In(dir)
 }
 
 // Resolve implements session.Guard.
 func (g *guard) Resolve(path string) string { return tool.Resolve(path) }
 
 // Hidden implements session.Guard.
-func (g *guard) Hidden(cwd string) session.Hidden {
-	gr, err := g.folder(cwd)
+func (g *guard) Hidden(at session.Place) session.Hidden {
+	gr, err := g.folder(at)
 	if err != nil {
 		return session.Hidden{
 			Path: func(string) (string, bool) { return "what may be read here is not known: " + err.Error(), true },
 			In:   func(string) func(string) bool { return func(string) bool { return true } },
 		}
 	}
-	return session.Hidden{Path: gr.hidden.Covers, In: gr.hidden.In}
+	return session.Hidden{Path: gr.covers, In: gr.coversIn}
 }
 
-// folders are those that the sessions of a folder may work in.
-func (gr *folder) folders(cwd string) []string {
-	return append([]string{cwd}, gr.policy.all.Directories(gr.policy.trusted())...)
+// folders are those that the sessions of a place may work in. One that was made for a session is all that it has.
+func (gr *folder) folders() []string {
+	if gr.at.Work.Kind.Made() {
+		return []string{gr.at.Work.Top}
+	}
+	return append([]string{gr.at.Cwd}, gr.policy.all.Directories(gr.policy.trusted())...)
 }
 
 // Confine implements session.Guard.
 func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confinement, []string, error) {
-	cwd := c.Session.Cwd
-	gr, err := g.folder(cwd)
+	gr, err := g.folder(session.PlaceOf(c.Session))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -221,7 +267,7 @@ func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confine
 	environ := append(sandbox.Environment(sandbox.Quiet()), "TMPDIR="+temp, "TMUX_TMPDIR="+temp)
 	out.Scratch, out.Fixed = g.caches(gr, c)
 	out.Writable, out.Granted = g.writable(gr, c)
-	out.Fixed = append(out.Fixed, g.workspace(gr, c.Session.Cwd)...)
+	out.Fixed = append(out.Fixed, g.workspace(gr)...)
 	reach := g.reach
 	switch c.Level {
 	case troupe.LevelGranted:

@@ -7,23 +7,28 @@ import (
 	"strings"
 	"time"
 
+	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/hidden"
 	"github.com/troupe-dev/troupe/internal/session"
 )
 
 // hide lists what a command may not read: what settings and rules name, and what of it is in the project now.
 func (g *guard) hide(ctx context.Context, gr *folder, c session.Confine) ([]string, error) {
-	var rules []hidden.Pattern
-	if c.Hides.Test != nil {
-		rules = append(rules, hidden.Pattern{Key: "rules\n" + c.Hides.Key, Path: c.Hides.Test,
-			Name: c.Hides.Names(gr.hidden.Project())})
+	rules := func(project string) []hidden.Pattern {
+		if c.Hides.Test == nil {
+			return nil
+		}
+		return []hidden.Pattern{{Key: "rules\n" + c.Hides.Key, Path: c.Hides.Test, Name: c.Hides.Names(project)}}
 	}
-	if project := gr.hidden.Project(); project != "" && c.Looks != nil {
+	for _, project := range []string{gr.hidden.Project(), gr.own.Project()} {
+		if project == "" || c.Looks == nil {
+			continue
+		}
 		if s := g.finder(project).State(); s.Names == 0 || s.Unwatched != "" { // it was not walked yet, or is each time
 			c.Looks()
 		}
 	}
-	out, err := g.hiddenNow(ctx, gr, rules...)
+	out, err := g.hiddenNow(ctx, gr, rules)
 	if c.Hides.Test == nil || err != nil {
 		return out, err
 	}
@@ -36,32 +41,38 @@ func (g *guard) hide(ctx context.Context, gr *folder, c session.Confine) ([]stri
 }
 
 // HiddenFiles implements session.Guard.
-func (g *guard) HiddenFiles(cwd string) []string {
-	gr, err := g.folder(cwd)
+func (g *guard) HiddenFiles(at session.Place) []string {
+	gr, err := g.folder(at)
 	if err != nil {
 		return []string{"/"} // what cannot be known is not open
 	}
-	out, err := g.hiddenNow(g.ctx(), gr)
+	out, err := g.hiddenNow(g.ctx(), gr, noRules)
 	if err != nil {
 		return []string{"/"}
 	}
 	return out
 }
 
+func noRules(string) []hidden.Pattern { return nil }
+
 // hiddenNow are the files and folders that settings hide, in the project and elsewhere, and those of the project
 // that rules hide, as far as they exist.
-func (g *guard) hiddenNow(ctx context.Context, gr *folder, rules ...hidden.Pattern) ([]string, error) {
+func (g *guard) hiddenNow(ctx context.Context, gr *folder,
+	rules func(project string) []hidden.Pattern) ([]string, error) {
 	out := gr.hidden.Paths()
-	if gr.hidden.Project() == "" {
-		return out, nil
+	for _, h := range []config.Hidden{gr.hidden, gr.own} {
+		if h.Project() == "" {
+			continue
+		}
+		settings := hidden.Pattern{Key: "settings\n" + gr.at.Dir(), Name: h.MayCover, Path: h.IsIn}
+		found, err := g.finder(h.Project()).Now(ctx, append(rules(h.Project()), settings)...)
+		if err != nil {
+			return nil, err
+		}
+		g.app.learned.from(h.Project(), found)
+		out = append(out, found...)
 	}
-	settings := hidden.Pattern{Key: "settings\n" + gr.cwd, Name: gr.hidden.MayCover, Path: gr.hidden.IsIn}
-	found, err := g.finder(gr.hidden.Project()).Now(ctx, append(rules, settings)...)
-	if err != nil {
-		return nil, err
-	}
-	g.app.learned.from(gr.hidden.Project(), found)
-	return append(out, found...), nil
+	return out, nil
 }
 
 // finder is the one for a folder. All sessions that work in it share it, for its watches are the user's.
@@ -92,9 +103,9 @@ func (g *guard) unwatched() (lacks []string) {
 
 // tryHidden looks once, and says what is wrong with that.
 func (g *guard) tryHidden(ctx context.Context, cwd string) []string {
-	gr, err := g.folder(cwd)
+	gr, err := g.folder(session.Place{Cwd: cwd})
 	if err == nil {
-		_, err = g.hiddenNow(ctx, gr)
+		_, err = g.hiddenNow(ctx, gr, noRules)
 	}
 	if err != nil {
 		return []string{err.Error()}

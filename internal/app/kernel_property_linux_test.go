@@ -128,7 +128,7 @@ func newTrial(t *testing.T, seed uint64) *trial {
 }
 
 func (tr *trial) decide(tool string, access troupe.Access) bool {
-	q := session.QueryIn(tr.g, tr.dir, access)
+	q := session.QueryIn(tr.g, session.Place{Cwd: tr.dir}, access)
 	q.Tool, q.Roots, q.Chain = tool, []string{tr.dir}, tr.chain
 	q.Levels = []troupe.Level{troupe.LevelReadOnly, troupe.LevelWorkspace}
 	return tr.tools.Decide(q).Effect == troupe.Allow

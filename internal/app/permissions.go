@@ -77,6 +77,9 @@ func (a machine) explainerAt(ctx context.Context, r wire.Begin) (*explainer, []s
 	return x, append(problems, more...), nil
 }
 
+// place is where the calls would be made.
+func (x *explainer) place() session.Place { return session.Place{Cwd: x.request.Cwd} }
+
 // close ends what judging needed.
 func (x *explainer) close() error {
 	return errors.Join(x.servers.close(), x.tools.Close(), x.guard.close())
@@ -100,7 +103,7 @@ func (x *explainer) judge(c wire.Call) wire.Verdict {
 		out.Why = err.Error()
 		return out
 	}
-	q := session.QueryIn(x.guard, x.request.Cwd, access)
+	q := session.QueryIn(x.guard, x.place(), access)
 	q.Tool, q.Chain, q.Home, q.Roots = c.Tool, chain, resolved(x.app.dirs.Home), []string{x.request.Cwd}
 	q.Judged = x.judged
 	if last := &chain[len(chain)-1]; x.later(c.Tool) && len(chain) == 1 {
@@ -154,7 +157,7 @@ func (x *explainer) kept(command string) string {
 		Roots:   []string{x.request.Cwd},
 		SafeGit: true, Resolve: x.guard.Resolve,
 	}
-	hidden, files := x.guard.Hidden(x.request.Cwd).Path, x.guard.HiddenFiles(x.request.Cwd)
+	hidden, files := x.guard.Hidden(x.place()).Path, x.guard.HiddenFiles(x.place())
 	var tried []string
 	// What it names is refused in every mode; what it may come to is asked about where reading is
 	// all that it may do.
@@ -197,7 +200,7 @@ func (x *explainer) kept(command string) string {
 // shown is what a command sees of something hidden.
 func (x *explainer) shown(name string) string {
 	covered := x.guard.box.Support(x.guard.ctx()).Namespaces
-	hidden := x.guard.Hidden(x.request.Cwd).Path
+	hidden := x.guard.Hidden(x.place()).Path
 	_, inside := hidden(filepath.Dir(name))
 	if info, err := os.Lstat(name); covered && (inside || err == nil && info.IsDir()) {
 		return "which find an empty folder there (\"No such file or directory\")"

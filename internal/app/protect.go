@@ -33,7 +33,7 @@ func (g *guard) protect(gr *folder, c session.Confine, out *troupe.Confinement) 
 		if out.Temp != "" && troupe.Within(path, filepath.Dir(filepath.Dir(out.Temp))) {
 			return "the temporary folder of another agent"
 		}
-		return cmp.Or(denied(path), gr.protected.Denied(path))
+		return cmp.Or(denied(path), gr.closed(path))
 	}
 	out.Closed = func(path string) bool { return closed(path) != "" }
 	out.Guarded = func(path string) string {
@@ -80,14 +80,14 @@ func denied(c session.Confine) func(path string) (why string) {
 func (g *guard) writable(gr *folder, c session.Confine) (out []string, granted []troupe.Attempt) {
 	denied := denied(c)
 	if c.Level == troupe.LevelWorkspace {
-		for _, path := range g.workspace(gr, c.Session.Cwd) {
+		for _, path := range g.workspace(gr) {
 			if denied(path) == "" {
 				out = append(out, g.leads(path, func() string { return tool.Resolve(path) }))
 			}
 		}
 	}
 	for _, a := range c.Granted {
-		if a.Changes() && denied(a.Path) == "" && gr.protected.Denied(a.Path) == "" {
+		if a.Changes() && denied(a.Path) == "" && gr.closed(a.Path) == "" {
 			granted = append(granted, a)
 		}
 	}
@@ -106,9 +106,16 @@ func stillToMake(c session.Confine) []troupe.Attempt {
 	})
 }
 
-// workspace are the folders that sessions of a folder may write, as they are named.
-func (g *guard) workspace(gr *folder, cwd string) []string {
-	return append(gr.folders(cwd), absolute(gr.policy.settings.Sandbox.Write, cwd, g.app.dirs.Home)...)
+// workspace are the folders that sessions of a place may write, as they are named.
+func (g *guard) workspace(gr *folder) []string {
+	switch w := gr.at.Work; {
+	case w.Kind == troupe.WorkspaceReadOnly:
+		return nil
+	case w.Kind.Made():
+		return gr.folders()
+	default:
+		return append(gr.folders(), absolute(gr.policy.settings.Sandbox.Write, gr.at.Cwd, g.app.dirs.Home)...)
+	}
 }
 
 // own are Troupe's folders, which no leave opens.

@@ -194,7 +194,7 @@ func (s speaking) file(ctx context.Context, n int, p skill.Piece, left notDone) 
 	case strings.HasPrefix(name, "~/"):
 		name = filepath.Join(s.app.dirs.Home, name[2:])
 	case !filepath.IsAbs(name):
-		name = filepath.Join(s.at.Session.Cwd, name)
+		name = filepath.Join(s.at.Session.Dir(), name)
 	}
 	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
 		return p.Text

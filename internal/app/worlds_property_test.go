@@ -243,7 +243,7 @@ func (r *reader) decide(c wire.Call, said *troupe.Judgement, uses []troupe.Skill
 	if last := &chain[len(chain)-1]; r.later(c.Tool) && len(chain) == 1 {
 		last.Offered = append(slices.Clip(last.Offered), c.Tool)
 	}
-	q := session.QueryIn(r.guard, r.w.dir, access)
+	q := session.QueryIn(r.guard, session.Place{Cwd: r.w.dir}, access)
 	q.Tool, q.Chain, q.Home, q.Roots, q.Judged = c.Tool, chain, r.w.root+"/home", []string{r.w.dir}, said
 	for _, u := range uses {
 		if u.Folder != "" {

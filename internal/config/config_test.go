@@ -19,20 +19,24 @@ func TestFindDirs(t *testing.T) {
 		err  string
 	}{
 		{"one home", map[string]string{"TROUPE_HOME": "/t/", "HOME": "/home/u", "XDG_CONFIG_HOME": "/c"},
-			Dirs{"/t", "/t", "/t/run", "/home/u"}, ""},
-		{"one home, no user", map[string]string{"TROUPE_HOME": "/t"}, Dirs{"/t", "/t", "/t/run", ""}, ""},
+			Dirs{"/t", "/t", "/t/run", "/t-worktrees", "/home/u"}, ""},
+		{"one home, no user", map[string]string{"TROUPE_HOME": "/t"}, Dirs{"/t", "/t", "/t/run", "/t-worktrees", ""}, ""},
 		{"relative home", map[string]string{"TROUPE_HOME": "t", "HOME": "/home/u"}, Dirs{}, "TROUPE_HOME"},
 		{"standard", map[string]string{"HOME": "/home/u"}, Dirs{"/home/u/.config/troupe", "/home/u/.local/share/troupe",
-			"/home/u/.local/share/troupe/run", "/home/u"}, ""},
+			"/home/u/.local/share/troupe/run",
+			"/home/u/.local/state/troupe/worktrees", "/home/u"}, ""},
 		{"empty means unset", map[string]string{"HOME": "/home/u", "TROUPE_HOME": "", "XDG_DATA_HOME": ""},
-			Dirs{"/home/u/.config/troupe", "/home/u/.local/share/troupe", "/home/u/.local/share/troupe/run", "/home/u"},
+			Dirs{"/home/u/.config/troupe", "/home/u/.local/share/troupe", "/home/u/.local/share/troupe/run",
+				"/home/u/.local/state/troupe/worktrees", "/home/u"},
 			""},
 		{"xdg", map[string]string{"HOME": "/home/u", "XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d",
-			"XDG_RUNTIME_DIR": "/run/user/7"}, Dirs{"/c/troupe", "/d/troupe", "/run/user/7/troupe", "/home/u"}, ""},
+			"XDG_RUNTIME_DIR": "/run/user/7"}, Dirs{"/c/troupe", "/d/troupe", "/run/user/7/troupe",
+			"/home/u/.local/state/troupe/worktrees", "/home/u"}, ""},
 		{"xdg without a home", map[string]string{"XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d"},
-			Dirs{"/c/troupe", "/d/troupe", "/d/troupe/run", ""}, ""},
+			Dirs{"/c/troupe", "/d/troupe", "/d/troupe/run", "/d/troupe-worktrees", ""}, ""},
 		{"relative xdg does not count", map[string]string{"HOME": "/home/u", "XDG_CONFIG_HOME": "c",
-			"XDG_DATA_HOME": "/d"}, Dirs{"/home/u/.config/troupe", "/d/troupe", "/d/troupe/run", "/home/u"}, ""},
+			"XDG_DATA_HOME": "/d"}, Dirs{"/home/u/.config/troupe", "/d/troupe", "/d/troupe/run",
+			"/home/u/.local/state/troupe/worktrees", "/home/u"}, ""},
 		{"nothing", nil, Dirs{}, "TROUPE_HOME"},
 		{"half of xdg", map[string]string{"XDG_CONFIG_HOME": "/c"}, Dirs{}, "HOME"},
 		{"relative HOME", map[string]string{"HOME": "u"}, Dirs{}, "HOME"},
@@ -69,14 +73,14 @@ func TestParse(t *testing.T) {
 		"permissions": {"defaultMode": "acceptEdits", "allow": ["Bash(ls)", "Edit"], "deny": ["Read(.env)"], "ask": [], "ask_seconds": 30},
 		"agents": {"max_depth": 0, "max_active": 3, "max_total": 9, "max_tokens": 5000000000, "max_cost_usd": 2.5,
 			"max_seconds": 600, "background_seconds": 0, "fork": true, "wait_above_usd": 3, "ask_above_usd": 1.25, "each_max_tokens": 7, "each_max_cost_usd": 0.5, "each_max_seconds": 60},
-		"fallback_model": "haiku", "retry_seconds": 90,
+		"fallback_model": "haiku", "retry_seconds": 90, "worktree": {"symlinkDirectories": ["target"]},
 		"providers": {"ollama": {"base_url": "http://localhost:11434/v1", "window": 8192, "max_requests": 2}, "anthropic": {"max_requests": 4}}
 	}`))
 	if err != nil || len(warnings) > 0 {
 		t.Fatal(err, warnings)
 	}
 	want := Settings{
-		Path: "/c/settings.json", Model: "opus",
+		Path: "/c/settings.json", Model: "opus", Worktree: Worktree{Link: []string{"target"}},
 		Fallback: "haiku", RetrySeconds: 90,
 		Permissions: Permissions{DefaultMode: troupe.ModeAcceptEdits, Allow: []string{"Bash(ls)", "Edit"},
 			Deny: []string{"Read(.env)"}, Ask: []string{}, AskSeconds: 30},
@@ -153,7 +157,7 @@ func TestParseComplaints(t *testing.T) {
 		{`{"permissions": {"defaultmode": "plan"}}`, `did you mean "defaultMode"?`},
 		{`{"agents": {"maxDepth": "x"}}`, `did you mean "max_depth"?`},
 		{`{"hoaxes": {"a": [1, {"b": null}]}}`,
-			`"hoaxes" is not a setting; known here: agents, allowManagedHooksOnly, deniedMcpServers, disableAllHooks, disabledMcpjsonServers, effort, fallback_model, fetch, hooks, mcpServers, model, outputStyle, permissions, providers, retry_seconds, sandbox, search, sessions`},
+			`"hoaxes" is not a setting; known here: agents, allowManagedHooksOnly, deniedMcpServers, disableAllHooks, disabledMcpjsonServers, effort, fallback_model, fetch, hooks, mcpServers, model, outputStyle, permissions, providers, retry_seconds, sandbox, search, sessions, statusLine, worktree`},
 	} {
 		_, warnings, err := Parse("f", []byte(test.in))
 		if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], test.says) {

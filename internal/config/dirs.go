@@ -19,7 +19,9 @@ type Dirs struct {
 	Config string // settings.json and models.yaml, written by people
 	Data   string // the database and large outputs, written by Troupe
 	Run    string // sockets and locks of running processes; may be emptied at any restart
-	Home   string // the user's home, "" if there is none: anchors ~/ and ~/.claude
+	// Worktrees is where agents have folders of their own. It is in none of the others, which no agent may write.
+	Worktrees string
+	Home      string // the user's home, "" if there is none: anchors ~/ and ~/.claude
 }
 
 // FindDirs works out the folders from the environment. $TROUPE_HOME puts everything into
@@ -46,7 +48,7 @@ func FindDirs(lookup func(name string) (string, bool)) (Dirs, error) {
 			}
 		}
 		v = filepath.Clean(v)
-		d.Config, d.Data, d.Run = v, v, filepath.Join(v, "run")
+		d.Config, d.Data, d.Run, d.Worktrees = v, v, filepath.Join(v, "run"), v+"-worktrees"
 		return d, nil
 	}
 	config, data := absolute("XDG_CONFIG_HOME"), absolute("XDG_DATA_HOME")
@@ -64,6 +66,14 @@ func FindDirs(lookup func(name string) (string, bool)) (Dirs, error) {
 		data = filepath.Join(d.Home, ".local", "share")
 	}
 	d.Config, d.Data = filepath.Join(config, "troupe"), filepath.Join(data, "troupe")
+	switch state := absolute("XDG_STATE_HOME"); {
+	case state != "":
+		d.Worktrees = filepath.Join(state, "troupe", "worktrees")
+	case d.Home != "":
+		d.Worktrees = filepath.Join(d.Home, ".local", "state", "troupe", "worktrees")
+	default:
+		d.Worktrees = filepath.Join(data, "troupe-worktrees")
+	}
 	// XDG names no fallback for the runtime folder. Ours is private to the user, which
 	// the system's temporary folder would not be.
 	d.Run = filepath.Join(d.Data, "run")
@@ -84,6 +94,9 @@ func (d Dirs) Servers() string { return filepath.Join(d.Config, "mcp.json") }
 
 // Folders holds what the user chose for single folders: rules, and MCP servers with their keys.
 func (d Dirs) Folders() string { return filepath.Join(d.Config, "folders") }
+
+// Workspaces holds what is kept of the folders in Worktrees.
+func (d Dirs) Workspaces() string { return filepath.Join(d.Data, "workspaces") }
 
 // Database is the file that holds every session.
 func (d Dirs) Database() string { return filepath.Join(d.Data, "troupe.db") }

@@ -150,6 +150,32 @@ func (a All) Hidden() Hidden {
 	return h
 }
 
+// HiddenIn is Hidden for a folder that stands for another one, as a worktree does for the tree that it was made from:
+// what is hidden below the one is hidden at the same places below the other.
+func (a All) HiddenIn(top, of string) Hidden {
+	h := a.Hidden()
+	if of == "" {
+		return h // nothing is hidden by where it lies
+	}
+	from, to := escapeGlob(of), escapeGlob(top)
+	same := func(list []secret, add func(secret)) {
+		for _, e := range slices.Clone(list) {
+			if rest, ok := strings.CutPrefix(e.glob, from); ok && (rest == "" || rest[0] == '/') {
+				e.glob, e.path, e.folded = to+rest, "", ""
+				add(e)
+			}
+		}
+	}
+	same(h.entries, h.add)
+	same(h.open, func(s secret) {
+		s.path, _ = Literal(s.glob)
+		h.open = append(h.open, s)
+	})
+	h.folder, h.top = top, top
+	h.indexNames()
+	return h
+}
+
 // Covers reports whether a path, absolute and clean, may not be read, and why. Ask for a link
 // and for what it leads to: either may be hidden.
 func (h Hidden) Covers(path string) (why string, hidden bool) {

@@ -209,6 +209,9 @@ func (a All) Settings(trusted bool) Settings {
 		if l.has("outputStyle") && !l.Broken {
 			out.Style = l.settings.Style
 		}
+		if l.has("worktree.symlinkDirectories") && !l.Broken { // links lead into the project alone, whoever names them
+			out.Worktree = l.settings.Worktree
+		}
 	}
 	// Last, for what bounds holds whatever stands elsewhere.
 	for i := range a.layers {
@@ -501,6 +504,6 @@ func projectKeys() []string {
 		"hooks", "statusLine", "disableAllHooks", "sandbox.enabled", "sandbox.filesystem",
 		"sandbox.filesystem.denyRead",
 		"sandbox.filesystem.denyWrite",
-		"sandbox.network.deniedDomains", "enabledPlugins", "extraKnownMarketplaces",
+		"sandbox.network.deniedDomains", "enabledPlugins", "extraKnownMarketplaces", "worktree", "worktree.symlinkDirectories",
 	}
 }

@@ -35,6 +35,14 @@ type Settings struct {
 	// MCP is what it says of MCP servers.
 	MCP     MCP
 	Plugins PluginSettings
+	// Worktree is how folders are made for agents.
+	Worktree Worktree
+}
+
+// Worktree says how a folder of an agent's own is made.
+type Worktree struct {
+	// Link are names of ignored folders that lead to the caller's in it. Others are left out.
+	Link []string
 }
 
 // SearchSettings are the provider that web searches go to. Without a URL there are none.
@@ -111,6 +119,8 @@ type Agents struct {
 // defaults are the settings of a user who has written none.
 func defaults() Settings {
 	return Settings{
+		// What installers made, which every build reads and none should write.
+		Worktree: Worktree{Link: []string{"node_modules", ".venv"}},
 		// A day: long enough for a night and a train, and no wait is for ever.
 		Permissions: Permissions{DefaultMode: troupe.ModeDefault, AskSeconds: 86_400},
 		// Most outages of providers are over by then, and a job that waits for longer should fail where it

@@ -14,7 +14,7 @@ func payloadOf(m troupe.HookMoment) map[string]any {
 		"hook_event_name": m.Event,
 		// The conversation is the tree; who of it this is about is said beside it, always.
 		"session_id": m.Session.Root, "agent_id": m.Session.ID, "agent_type": m.Session.Type,
-		"agent_name": nameOf(m), "agent_path": m.Path, "cwd": m.Session.Cwd, "permission_mode": m.Mode,
+		"agent_name": nameOf(m), "agent_path": m.Path, "cwd": m.Session.Dir(), "permission_mode": m.Mode,
 	}
 	if c := m.Call; c != nil {
 		out["tool_name"] = c.Name

@@ -113,7 +113,7 @@ func (bs *births) needs(prompt string, p troupe.Profile) []string {
 			out = append(out, rule)
 		}
 	}
-	cwd := bs.a.st.Session.Cwd
+	cwd := bs.a.st.Session.Dir()
 	paths, sites := tool.Mentions(prompt, cwd)
 	for _, name := range paths {
 		access := troupe.Access{Class: troupe.ClassEdit, Writes: []string{name}}

@@ -111,7 +111,7 @@ func (cs *calls) beyondAuto(in inToolDone, c turn.Call, d troupe.Decision, wants
 	out *tool.Output) bool {
 	q, asked := cs.places(), cs.candidate(in.call)
 	if !asked.leftToAuto() || !d.Auto || d.Beyond != troupe.Ask || more || c.Verdict != nil || c.Rounds >= maxRounds ||
-		len(wants) > mostListed || autoOf(cs.a) == "" || !gate.AskedOf(&q, cs.a.st.Session.Cwd, wants) {
+		len(wants) > mostListed || autoOf(cs.a) == "" || !gate.AskedOf(&q, cs.a.st.Session.Dir(), wants) {
 		return false
 	}
 	cs.forAuto = append(cs.forAuto, autoQuestion{call: in.call, body: cs.questionAfter(&c, d, wants, more, out),

@@ -12,6 +12,7 @@ import (
 // chain is the place of each session of a tree in the line of authority.
 type chain struct {
 	gate   *gate.Tools
+	home   string // anchors ~/ in rules
 	mu     sync.Mutex
 	layers map[troupe.SessionID]layer
 }
@@ -19,6 +20,7 @@ type chain struct {
 type layer struct {
 	parent  troupe.SessionID
 	gate    gate.Layer
+	work    troupe.Workspace
 	kind    string   // the type of agent
 	skills  []string // files of those that it uses
 	auto    string   // the model of mode auto
@@ -43,7 +45,8 @@ func (l *chain) set(st *turn.State, caps troupe.Caps) {
 	at.Session = st.Session.ID
 	at = l.gate.Following(at, st.Skills())
 	l.layers[st.Session.ID] = layer{
-		version: l.layers[st.Session.ID].version + 1, parent: st.Session.Parent, gate: at, kind: st.Profile.Type,
+		version: l.layers[st.Session.ID].version + 1, parent: st.Session.Parent, gate: at,
+		work: st.Session.Workspace, kind: st.Profile.Type,
 		auto: st.Authority.AutoModel, skills: skillFiles(st.Skills()),
 	}
 }
@@ -77,6 +80,7 @@ func (l *chain) in(id troupe.SessionID, mode troupe.Mode) []gate.Layer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var out []gate.Layer
+	work := l.layers[id].work
 	for {
 		at, ok := l.layers[id]
 		if !ok {
@@ -96,7 +100,7 @@ func (l *chain) in(id troupe.SessionID, mode troupe.Mode) []gate.Layer {
 			out[i].Mode = out[i-1].Mode
 		}
 	}
-	return out
+	return gate.Mirror(out, work, l.home)
 }
 
 // version changes whenever the authority of a session does, or that of any above it.

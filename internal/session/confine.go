@@ -21,18 +21,33 @@ type Guard interface {
 	// what they have to do without here, in words for people.
 	Machine() (levels []troupe.Level, lacks []string)
 	// Protected tells what nothing leaves open to writing by itself.
-	Protected(cwd string) Protected
+	Protected(at Place) Protected
 	// Git tells of git in a folder.
-	Git(cwd string) Git
+	Git(at Place) Git
 	// Hidden tells what nothing an agent does may read.
-	Hidden(cwd string) Hidden
+	Hidden(at Place) Hidden
 	// HiddenFiles are the files and folders that it covers and that exist.
-	HiddenFiles(cwd string) []string
+	HiddenFiles(at Place) []string
 	// Resolve says where an absolute path leads when links are followed.
 	Resolve(path string) string
 	// Confine says what one command of a session may touch, and what its environment has
 	// besides.
 	Confine(ctx context.Context, c Confine) (*troupe.Confinement, []string, error)
+}
+
+// Place is where a session is: the folder whose settings hold for it, and its workspace, if its tools act elsewhere.
+type Place struct {
+	Cwd  string
+	Work troupe.Workspace
+}
+
+// PlaceOf is where a session is.
+func PlaceOf(s troupe.Session) Place { return Place{s.Cwd, s.Workspace} }
+
+// Dir is where tools act.
+func (p Place) Dir() string {
+	s := troupe.Session{Cwd: p.Cwd, Workspace: p.Work}
+	return s.Dir()
 }
 
 // Protected is what stays as it is below and around a folder. What is nil covers nothing.
@@ -87,11 +102,11 @@ type Confine struct {
 type unguarded struct{}
 
 func (unguarded) Machine() ([]troupe.Level, []string) { return nil, nil }
-func (unguarded) Protected(string) Protected          { return Protected{} }
-func (unguarded) Git(string) Git                      { return Git{} }
+func (unguarded) Protected(Place) Protected           { return Protected{} }
+func (unguarded) Git(Place) Git                       { return Git{} }
 func (unguarded) Resolve(path string) string          { return path }
-func (unguarded) HiddenFiles(string) []string         { return nil }
-func (unguarded) Hidden(string) Hidden                { return Hidden{} }
+func (unguarded) HiddenFiles(Place) []string          { return nil }
+func (unguarded) Hidden(Place) Hidden                 { return Hidden{} }
 func (unguarded) Confine(context.Context, Confine) (*troupe.Confinement, []string, error) {
 	return nil, nil, nil
 }
@@ -298,7 +313,7 @@ func (cs *calls) remedy(d troupe.Decision, alone bool, wants []troupe.Attempt) s
 		text += " (with --ask the run would wait for an answer)"
 	}
 	if d.Sandbox == troupe.LevelWorkspace {
-		cwd := cs.a.st.Session.Cwd
+		cwd := cs.a.st.Session.Dir()
 		q := cs.places()
 		if setting := gate.WriteSetting(&q, cwd, wants); setting != "" {
 			text += "; to let commands write there from now on: " + setting

@@ -22,14 +22,14 @@ type confines struct{ asked *[]session.Confine }
 func (confines) Machine() ([]troupe.Level, []string) {
 	return []troupe.Level{troupe.LevelReadOnly, troupe.LevelWorkspace}, []string{"mount namespaces"}
 }
-func (confines) Protected(string) session.Protected { return session.Protected{} }
-func (confines) Git(string) session.Git             { return session.Git{} }
+func (confines) Protected(session.Place) session.Protected { return session.Protected{} }
+func (confines) Git(session.Place) session.Git             { return session.Git{} }
 
 func (confines) Resolve(path string) string { return path }
 
-func (confines) HiddenFiles(string) []string { return nil }
+func (confines) HiddenFiles(session.Place) []string { return nil }
 
-func (confines) Hidden(string) session.Hidden { return session.Hidden{} }
+func (confines) Hidden(session.Place) session.Hidden { return session.Hidden{} }
 
 func (c confines) Confine(_ context.Context, q session.Confine) (*troupe.Confinement, []string, error) {
 	*c.asked = append(*c.asked, q)

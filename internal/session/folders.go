@@ -36,7 +36,7 @@ type Instruction struct {
 func (c *candidate) about(touched []troupe.FileTouch) (out []Instruction) {
 	look := c.h.d.About
 	for i := 0; i < len(touched) && look != nil; i++ {
-		out = append(out, look(c.self.Cwd, touched[i].Path)...)
+		out = append(out, look(c.self.Cwd, c.self.Workspace.Caller(touched[i].Path))...)
 	}
 	if c.plain {
 		out = slices.DeleteFunc(out, func(in Instruction) bool { return in.Skill == "" })

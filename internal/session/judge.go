@@ -57,7 +57,11 @@ type snapshot struct {
 
 func (a *actor) snapshot() *snapshot {
 	set := a.tree.settings()
-	return &snapshot{a.h, a.tree, a.st.Session, maps.Clone(a.st.Files), skillFolders(a.st.Skills()),
+	also := skillFolders(a.st.Skills())
+	if w := a.st.Session.Workspace; w.Kind.Made() {
+		also = append(also, w.Of) // it is to look at what it works beside
+	}
+	return &snapshot{a.h, a.tree, a.st.Session, maps.Clone(a.st.Files), also,
 		set.AskFor > 0, set.Fork, hooksOf(a.tree), a.st.Profile.OmitInstructions, autoOf(a),
 		a.st.Profile.Memory}
 }
@@ -152,7 +156,7 @@ func (c *candidate) judge(ctx context.Context, runner tool.Runner) (j *judged) {
 		(c.asks || c.leaves(d)) {
 		// Nobody waits for its end, so it is asked about before it begins.
 		d.Effect, d.Why = troupe.Ask, "it runs in the background, where it cannot be asked about later; "+
-			yesToFolder(c.self.Cwd, false, true)
+			yesToFolder(c.self.Dir(), false, true)
 	}
 	j.decision, j.version = c.withLeave(d, j.access), version
 	switch j.decision.Effect {
@@ -250,25 +254,25 @@ func (c *candidate) decide(access troupe.Access) (d troupe.Decision, version int
 
 // query is a call as the gate is asked about it, but for the line of authority.
 func (c *candidate) query(name string, access troupe.Access) gate.Query {
-	q := QueryIn(c.h.d.Guard, c.self.Cwd, access)
+	q := QueryIn(c.h.d.Guard, PlaceOf(c.self), access)
 	q.Tool, q.Home, q.Roots, q.Readable, q.Judged = name, c.h.d.Home, c.roots(), c.also, c.call.Judged
 	return q
 }
 
-// QueryIn is what the gate is told of a folder when it is asked about something done in it. It may
+// QueryIn is what the gate is told of a place when it is asked about something done in it. It may
 // look at the disk, which takes time.
-func QueryIn(guard Guard, cwd string, access troupe.Access) gate.Query {
+func QueryIn(guard Guard, at Place, access troupe.Access) gate.Query {
 	levels, _ := guard.Machine()
-	protected := guard.Protected(cwd)
-	git := guard.Git(cwd)
+	protected := guard.Protected(at)
+	git := guard.Git(at)
 	q := gate.Query{
 		Access: access, Levels: levels, Protected: protected.Places, PartOfGit: protected.PartOfGit,
-		Closed: protected.Closed, Hidden: guard.Hidden(cwd).Path, Resolve: guard.Resolve, GitChanges: git.Changes,
+		Closed: protected.Closed, Hidden: guard.Hidden(at).Path, Resolve: guard.Resolve, GitChanges: git.Changes,
 	}
 	if access.Command != "" && len(q.Levels) == 0 {
 		// A command without that word runs no git that could pass for reading.
 		q.SafeGit = strings.Contains(access.Command, "git") && git.Safe != nil && git.Safe()
-		there := guard.HiddenFiles(cwd) // also those that no pattern asks for: what they hold is masked
+		there := guard.HiddenFiles(at) // also those that no pattern asks for: what they hold is masked
 		q.HiddenFiles = func() []string { return there }
 	}
 	return q
@@ -277,7 +281,7 @@ func QueryIn(guard Guard, cwd string, access troupe.Access) gate.Query {
 // env is what a call may know of its session while it is prepared.
 func (c *candidate) env() tool.Env {
 	env := tool.Env{
-		Cwd: c.self.Cwd, Session: c.self.ID, Fork: c.forks,
+		Cwd: c.self.Dir(), Session: c.self.ID, Fork: c.forks,
 		OutputDir: c.h.d.OutputDir(c.self.ID),
 		CallID:    fmt.Sprintf("r%dc%d", c.call.Reply, c.call.Index),
 		Environ:   append(slices.Clip(c.h.d.Environ), troupe.AgentVariable+"="+string(c.self.ID)),
@@ -306,13 +310,13 @@ func (c *candidate) env() tool.Env {
 
 // roots are the folders in which the session may read as it likes.
 func (c *candidate) roots() []string {
-	return append([]string{c.self.Cwd, filepath.Clean(c.h.d.OutputDir(c.self.ID))}, c.h.d.Readable...)
+	return append([]string{c.self.Dir(), filepath.Clean(c.h.d.OutputDir(c.self.ID))}, c.h.d.Readable...)
 }
 
 // hidden is a test for paths that tools which walk folders leave out; nil if there are none.
 func (c *candidate) hidden() func(string) bool {
 	byRule := gate.Hidden(c.tree.chain.chain(c.self.ID), c.roots(), c.h.d.Home)
-	always := c.h.d.Guard.Hidden(c.self.Cwd).Path
+	always := c.h.d.Guard.Hidden(PlaceOf(c.self)).Path
 	if byRule == nil && always == nil {
 		return nil
 	}
@@ -331,7 +335,7 @@ func (c *candidate) hidden() func(string) bool {
 // hiddenIn is the same for the entries of one folder.
 func (c *candidate) hiddenIn() func(folder string) func(name string) bool {
 	byRule := gate.HiddenIn(c.tree.chain.chain(c.self.ID), c.roots(), c.h.d.Home)
-	always := c.h.d.Guard.Hidden(c.self.Cwd).In
+	always := c.h.d.Guard.Hidden(PlaceOf(c.self)).In
 	switch {
 	case byRule == nil:
 		return always

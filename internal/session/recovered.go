@@ -95,7 +95,7 @@ func (h *Hub) landed(st *turn.State, c turn.Call, t tool.Descriptor) (out tool.O
 		return tool.Output{}, false // what is played again did not happen here
 	}
 	env := tool.Env{
-		Cwd: st.Session.Cwd, Absent: c.Absent,
+		Cwd: st.Session.Dir(), Absent: c.Absent,
 		Seen: func(path string) (string, bool) { hash, ok := st.Files[path]; return hash, ok },
 	}
 	if kept := h.d.Kept; kept != nil {

@@ -109,7 +109,7 @@ func TestNoAhead(t *testing.T) {
 // slowDisk is a machine whose disk takes ten seconds to say whether a path is hidden.
 type slowDisk struct{ confines }
 
-func (slowDisk) Hidden(string) session.Hidden {
+func (slowDisk) Hidden(session.Place) session.Hidden {
 	return session.Hidden{Path: func(string) (string, bool) {
 		pass(10 * time.Second)
 		return "", false

@@ -49,7 +49,7 @@ type marks struct {
 
 func newTree(h *Hub, root troupe.SessionID) *tree {
 	return &tree{
-		h: h, root: root, chain: chain{gate: h.gate}, actors: make(map[troupe.SessionID]*actor),
+		h: h, root: root, chain: chain{gate: h.gate, home: h.d.Home}, actors: make(map[troupe.SessionID]*actor),
 		waking: make(map[troupe.SessionID]*heldMail), awaited: make(map[troupe.SessionID]bool),
 	}
 }

@@ -17,7 +17,7 @@ const mostListed = 20
 
 // question is what a person is asked about a command that ran confined. All that a yes gives is in it.
 func (cs *calls) question(c *turn.Call, d troupe.Decision, wants []troupe.Attempt, more bool) troupe.RequestBody {
-	cwd, q := cs.a.st.Session.Cwd, cs.places()
+	cwd, q := cs.a.st.Session.Dir(), cs.places()
 	wants, ordinary := gate.Foremost(&q, cwd, wants, mostListed)
 	asking := keepsAsking(d, wants, ordinary)
 	beyond := max(len(wants)-mostListed, 0)
@@ -52,7 +52,7 @@ func (cs *calls) question(c *turn.Call, d troupe.Decision, wants []troupe.Attemp
 
 // places is what tells which places of the session's folder are protected or hidden.
 func (cs *calls) places() gate.Query {
-	q := QueryIn(cs.a.h.d.Guard, cs.a.st.Session.Cwd, troupe.Access{})
+	q := QueryIn(cs.a.h.d.Guard, PlaceOf(cs.a.st.Session), troupe.Access{})
 	q.Home = cs.a.h.d.Home
 	return q
 }
@@ -148,7 +148,7 @@ func (cs *calls) wants(i int, out tool.Output, d troupe.Decision) (wants []troup
 func (cs *calls) withoutDenied(i int, wants []troupe.Attempt, out *tool.Output) []troupe.Attempt {
 	c := cs.candidate(i)
 	keeps := gate.Kept(c.tree.chain.chain(c.self.ID), c.roots(), c.h.d.Home)
-	closed := c.h.d.Guard.Protected(c.self.Cwd).Closed
+	closed := c.h.d.Guard.Protected(PlaceOf(c.self)).Closed
 	if keeps == nil && closed == nil {
 		return wants
 	}

@@ -19,20 +19,22 @@ type guard struct{ w *world }
 
 func (g guard) Machine() ([]troupe.Level, []string) { return g.w.climate.levels, nil }
 
-func (guard) Protected(string) session.Protected { return session.Protected{Places: []string{guarded}} }
+func (guard) Protected(session.Place) session.Protected {
+	return session.Protected{Places: []string{guarded}}
+}
 
-func (guard) Git(string) session.Git { return session.Git{} }
+func (guard) Git(session.Place) session.Git { return session.Git{} }
 
-func (guard) HiddenFiles(string) []string { return nil }
+func (guard) HiddenFiles(session.Place) []string { return nil }
 
-func (guard) Hidden(string) session.Hidden { return session.Hidden{} }
+func (guard) Hidden(session.Place) session.Hidden { return session.Hidden{} }
 
 func (guard) Resolve(path string) string { return path }
 
 func (g guard) Confine(_ context.Context, c session.Confine) (*troupe.Confinement, []string, error) {
 	out := troupe.Confinement{Level: c.Level, Protected: []string{guarded}}
 	if c.Level == troupe.LevelWorkspace {
-		out.Writable = []string{c.Session.Cwd}
+		out.Writable = []string{c.Session.Dir()}
 	}
 	out.Network.All = c.Reach && g.w.climate.reach
 	for _, a := range c.Granted {

@@ -1,0 +1,128 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/workspace/worktree"
+)
+
+// workspaces implements session.Workspaces: the keeper's folders, made by the settings of the project that they are
+// made from.
+type workspaces struct {
+	*worktree.Keeper
+	app   *App
+	guard *guard
+
+	mu     sync.Mutex
+	opened map[string]chan struct{} // the tops of folders that are being opened; closed when they are there
+}
+
+// keeperOf has the workspaces of the home.
+func keeperOf(a *App) *worktree.Keeper {
+	return worktree.New(worktree.Options{Data: a.dirs.Workspaces(), Folders: a.dirs.Worktrees, Environ: a.env.Environ,
+		Now: a.env.Now})
+}
+
+func (w *workspaces) ctx() context.Context { return w.guard.ctx() }
+
+// Plan implements session.Workspaces.
+func (w *workspaces) Plan(parent troupe.Session, child troupe.SessionID, kind troupe.WorkspaceKind, sp troupe.Spawn) (
+	troupe.Workspace, error) {
+	return w.plan(worktree.Wish{Owner: child, Kind: kind, Title: cmp.Or(sp.Name, sp.Description), From: parent.Dir()})
+}
+
+// plan settles one. An isolated one is a worktree where there can be one, and else a copy.
+func (w *workspaces) plan(wish worktree.Wish) (troupe.Workspace, error) {
+	if wish.Kind != troupe.WorkspaceIsolated {
+		return w.Keeper.Plan(w.ctx(), wish)
+	}
+	wish.Kind = troupe.WorkspaceTree
+	out, err := w.Keeper.Plan(w.ctx(), wish)
+	if _, refused := errors.AsType[*troupe.UserError](err); refused {
+		wish.Kind = troupe.WorkspaceCopy
+		out, err = w.Keeper.Plan(w.ctx(), wish)
+	}
+	return out, err
+}
+
+// Open implements session.Workspaces.
+func (w *workspaces) Open(ctx context.Context, s troupe.Session) (troupe.WorkspaceBase, error) {
+	at := session.PlaceOf(s)
+	done := w.opening(at.Work.Top)
+	defer done()
+	if err := w.waitFor(ctx, at.Work); err != nil {
+		return troupe.WorkspaceBase{}, err
+	}
+	p, err := w.app.policyOf(s.Cwd)
+	if err != nil {
+		return troupe.WorkspaceBase{}, err
+	}
+	// What it is made from may itself be a folder of an agent's own.
+	hidden := p.all.HiddenIn(at.Work.Of, p.all.Hidden().Project())
+	return w.Keeper.Open(ctx, at.Work, worktree.Making{Link: p.settings.Worktree.Link, Hidden: func(path string) bool {
+		_, covered := hidden.Covers(path)
+		return covered
+	}})
+}
+
+// opening notes that a folder is being opened, until the returned function is called.
+func (w *workspaces) opening(top string) (done func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.opened == nil {
+		w.opened = make(map[string]chan struct{})
+	}
+	mine := make(chan struct{})
+	w.opened[top] = mine
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.opened[top] == mine { // else another session opens it too by now
+			delete(w.opened, top)
+		}
+		close(mine)
+	}
+}
+
+// waitFor waits for the folder that another one is made from, if that is being opened.
+func (w *workspaces) waitFor(ctx context.Context, work troupe.Workspace) error {
+	w.mu.Lock()
+	var wait chan struct{}
+	for top, there := range w.opened {
+		if top != work.Top && troupe.Within(work.From, top) {
+			wait = there
+		}
+	}
+	w.mu.Unlock()
+	if wait == nil {
+		return nil
+	}
+	select {
+	case <-wait:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Save implements session.Workspaces.
+func (w *workspaces) Save(ctx context.Context, s troupe.Session, changed []string) (troupe.Checkpoint, error) {
+	return w.Keeper.Save(ctx, s.Workspace, changed)
+}
+
+// Close implements session.Workspaces.
+func (w *workspaces) Close(ctx context.Context, s troupe.Session, stay string) (troupe.WorkspaceResult, error) {
+	work := s.Workspace
+	if stay != "" { // what is there is not all that will be
+		_, err := w.Keeper.Save(ctx, work, nil)
+		return troupe.WorkspaceResult{Kind: work.Kind, Name: work.Name, Folder: work.Folder, Branch: work.Branch,
+			Kept: stay}, err
+	}
+	defer w.guard.forget(session.PlaceOf(s))
+	return w.Keeper.Close(ctx, work, cmp.Or(s.Title, s.Name))
+}

@@ -1,0 +1,31 @@
+package gate
+
+import (
+	"slices"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
+)
+
+// Mirror is a line of authority down to a session that works in a folder of its own: what rules say of places in the
+// tree that it was made from they say of the same places in the folder too, and the other way round.
+func Mirror(line []Layer, w troupe.Workspace, home string) []Layer {
+	if !w.Kind.Made() {
+		return line
+	}
+	at := rule.Places{Project: w.Folder, Home: home}
+	mirror := func(rules []rule.Rule) []rule.Rule {
+		out := slices.Clip(rules)
+		for i := range rules {
+			if r, ok := rules[i].Mirror(at, w.Of, w.Top); ok {
+				out = append(out, r)
+			}
+		}
+		return out
+	}
+	line = slices.Clone(line)
+	for i := range line {
+		line[i].Managed, line[i].Rules = mirror(line[i].Managed), mirror(line[i].Rules)
+	}
+	return line
+}
