@@ -47,6 +47,7 @@ const (
 	KindAutoJudged       Kind = "auto.judged"
 	KindWorkspaceReady   Kind = "workspace.ready"
 	KindWorkspaceSaved   Kind = "workspace.saved"
+	KindWorkspaceChanged Kind = "workspace.changed"
 )
 
 // Created is the first event of every session: everything it was born with.
@@ -333,7 +334,7 @@ func Kinds() []Kind {
 		KindModelFailed, KindModelChanged, KindAuthorityChanged, KindToolJudged, KindToolStarted,
 		KindToolFinished, KindRequestOpened, KindRequestAnswered, KindCompacted, KindBudgetWarned,
 		KindSettingsChanged, KindBoardChanged, KindHookRan, KindAutoAsked, KindAutoJudged,
-		KindWorkspaceReady, KindWorkspaceSaved,
+		KindWorkspaceReady, KindWorkspaceSaved, KindWorkspaceChanged,
 	}
 }
 
@@ -400,6 +401,8 @@ func DecodeBody(k Kind, data []byte) (Body, error) {
 		return decode[WorkspaceReady](k, data)
 	case KindWorkspaceSaved:
 		return decode[WorkspaceSaved](k, data)
+	case KindWorkspaceChanged:
+		return decode[WorkspaceChanged](k, data)
 	default:
 		return nil, fmt.Errorf("event kind %q: %w", k, ErrNewer)
 	}

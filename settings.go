@@ -13,6 +13,8 @@ type Settings struct {
 	// Definitions is the hash of the tree's document that says which types of agents there are;
 	// "" if that was not kept.
 	Definitions string `json:"definitions,omitempty"`
+	// Attended: a person is in the conversation, so that the end of a run is not the end of the work.
+	Attended bool `json:"attended,omitempty"`
 	// Fork: an Agent call that names no type starts a fork.
 	Fork   bool   `json:"fork,omitempty"`
 	Policy Policy `json:"policy"`

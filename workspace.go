@@ -54,7 +54,8 @@ func (k WorkspaceKind) Made() bool {
 // Workspace is where a session's tools act. It is settled at birth, before anything of it is on the disk.
 type Workspace struct {
 	Kind WorkspaceKind `json:"kind"`
-	// Owner is the session that it is made for. Those that are born in it without one of their own share it.
+	// Owner is the session that it is made for; those that are born in it without one of their own share it. A main
+	// agent may have several, one after the other: one that it enters has the id that a child of that call would have.
 	Owner SessionID `json:"owner"`
 	// Name is what people call it by: the end of the folder's path and of the branch's name.
 	Name string `json:"name,omitempty"`
@@ -103,6 +104,17 @@ type WorkspaceSaved struct {
 	// Problem is why there is no checkpoint, or not all in it; "" if there is none.
 	Problem string `json:"problem,omitempty"`
 }
+
+// WorkspaceChanged moves a main agent into a folder of its own, or back: its tools act there from then on.
+type WorkspaceChanged struct {
+	// Workspace is where; the zero value is the session's Cwd.
+	Workspace Workspace `json:"workspace,omitzero"`
+	// Result is what became of the one that it leaves; nil: it leaves none.
+	Result *WorkspaceResult `json:"result,omitempty"`
+}
+
+// Kind implements Body.
+func (WorkspaceChanged) Kind() Kind { return KindWorkspaceChanged }
 
 // Kind implements Body.
 func (WorkspaceReady) Kind() Kind { return KindWorkspaceReady }
@@ -153,3 +165,14 @@ func (w Workspace) Caller(path string) string {
 func (w Workspace) Foreign(path string) bool {
 	return w.Kind != "" && Within(path, w.Of) && (w.Kind == WorkspaceReadOnly || !Within(path, w.Top))
 }
+
+// EnterWorktree is the EnterWorktree tool's decoded input: the main agent goes on in a worktree of its own.
+type EnterWorktree struct {
+	Name string // "" means one made from what the session is about
+}
+
+// ExitWorktree is the ExitWorktree tool's decoded input: it goes back to the folder that it was begun in.
+type ExitWorktree struct{}
+
+func (EnterWorktree) intent() {}
+func (ExitWorktree) intent()  {}

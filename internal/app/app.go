@@ -202,6 +202,7 @@ type engine struct {
 	governor session.Governor
 	guard    *guard
 	servers  *serverHost
+	places   *workspaces
 	ctx      func() context.Context // for what is done while closing
 
 	instructions instructions

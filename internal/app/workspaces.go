@@ -8,6 +8,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/internal/workspace/worktree"
 )
 
@@ -31,9 +32,23 @@ func keeperOf(a *App) *worktree.Keeper {
 func (w *workspaces) ctx() context.Context { return w.guard.ctx() }
 
 // Plan implements session.Workspaces.
-func (w *workspaces) Plan(parent troupe.Session, child troupe.SessionID, kind troupe.WorkspaceKind, sp troupe.Spawn) (
-	troupe.Workspace, error) {
-	return w.plan(worktree.Wish{Owner: child, Kind: kind, Title: cmp.Or(sp.Name, sp.Description), From: parent.Dir()})
+func (w *workspaces) Plan(asks troupe.Session, wish session.Wish) (troupe.Workspace, error) {
+	return w.plan(worktree.Wish{Owner: wish.ID, Kind: wish.Kind, Name: wish.Name, Exact: wish.Name != "",
+		Title: wish.Title, From: asks.Dir()})
+}
+
+// ofRoot is where a new session is to work: in a worktree if that was asked for, else as its definition says; the zero
+// value is its folder.
+func (w *workspaces) ofRoot(b wire.Begin, p troupe.Profile, id troupe.SessionID, title string) (troupe.Workspace,
+	error) {
+	wish := worktree.Wish{Owner: id, Kind: p.Workspace, Title: cmp.Or(b.Name, title), From: b.Cwd}
+	if b.Worktree != nil {
+		wish.Kind, wish.Name, wish.Exact = troupe.WorkspaceTree, *b.Worktree, *b.Worktree != ""
+	}
+	if wish.Kind == "" || wish.Kind == troupe.WorkspaceShared || w.app.models.player != nil {
+		return troupe.Workspace{}, nil
+	}
+	return w.plan(wish)
 }
 
 // plan settles one. An isolated one is a worktree where there can be one, and else a copy.

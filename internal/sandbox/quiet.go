@@ -75,6 +75,8 @@ type chore struct {
 	// Where: patterns of absolute paths, patterns of paths below the home, and names that stand
 	// for themselves and all below, wherever they are.
 	paths, home, names []string
+	// objects are those of git that are there: only their times are written.
+	objects bool
 }
 
 func chores() []chore {
@@ -83,6 +85,9 @@ func chores() []chore {
 		// are looked at again the next time. GIT_OPTIONAL_LOCKS keeps only status from it.
 		{tools: []string{"git"}, means: command(gitValues(), "diff", "status", "describe", "show", "log", "blame"),
 			names: []string{"index.lock"}},
+		// The time of an object that is there already, in a repository that it borrows from: refused that, it writes
+		// one of its own.
+		{tools: []string{"git"}, objects: true},
 		// PYTHONDONTWRITEBYTECODE does not count for who ignores the environment.
 		{tools: pythons(), means: without("compileall", "py_compile"), names: []string{"__pycache__"}},
 		{tools: pythons(), home: []string{".python_history"}},
@@ -159,12 +164,30 @@ type tool struct {
 // does reports whether it is a chore of the tool to make or change what is at a path.
 func (t tool) does(op troupe.AttemptOp, name string) bool {
 	return slices.ContainsFunc(chores(), func(c chore) bool {
-		return (op == troupe.OpCreate || op == troupe.OpWrite || c.removes && op == troupe.OpRemove) &&
+		return (op == troupe.OpCreate && !c.objects || op == troupe.OpWrite || c.removes && op == troupe.OpRemove) &&
 			c.covers(name, t.home) && c.by(t.exe) && (c.means == nil || c.means(t.args))
 	})
 }
 
+func anyWords([]string) bool { return true }
+
+// isObject reports whether a path is that of an object of git, or of a pack of them.
+func isObject(name string) bool {
+	dir, base := path.Split(name)
+	switch dir, folder := path.Split(strings.TrimSuffix(dir, "/")); {
+	case !strings.HasSuffix(dir, "/objects/"):
+		return false
+	case folder == "pack":
+		return strings.HasPrefix(base, "pack-")
+	default:
+		return len(folder) == 2 && len(base) >= 38 && strings.Trim(folder+base, "0123456789abcdef") == ""
+	}
+}
+
 func (c chore) covers(name, home string) bool {
+	if c.objects {
+		return isObject(name)
+	}
 	rest, inHome := strings.CutPrefix(name, home+"/")
 	return anyMatches(c.paths, name) || home != "" && inHome && anyMatches(c.home, rest) ||
 		slices.ContainsFunc(c.names, func(n string) bool { return strings.Contains(name+"/", "/"+n+"/") })

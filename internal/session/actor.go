@@ -235,6 +235,8 @@ func (a *actor) take(ctx context.Context, in input) error {
 		return nil
 	}
 	switch in := in.(type) {
+	case inLeft:
+		return a.place.left(ctx, in)
 	case inPlace:
 		return a.place.done(in)
 	case inNudge:

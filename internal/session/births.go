@@ -166,7 +166,8 @@ func (bs *births) workspace(c turn.Call, sp troupe.Spawn, p troupe.Profile) (tro
 	if kind == "" || kind == troupe.WorkspaceShared {
 		return s.Workspace, nil
 	}
-	w, err := bs.a.h.d.Workspaces.Plan(s, troupe.ChildID(bs.a.id, troupe.Coord{Reply: c.Reply, Call: c.Index}), kind, sp)
+	w, err := bs.a.h.d.Workspaces.Plan(s, Wish{Kind: kind, Title: cmp.Or(sp.Name, sp.Description),
+		ID: troupe.ChildID(bs.a.id, troupe.Coord{Reply: c.Reply, Call: c.Index})})
 	if err != nil {
 		return w, fmt.Errorf("a workspace %q cannot be had: %w", kind, err)
 	}

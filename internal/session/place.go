@@ -12,10 +12,9 @@ import (
 // Workspaces makes folders for sessions to work in, and keeps what is done there. All of it but Plan is called beside
 // the actors, and each operation can be done again after a crash at any moment of it.
 type Workspaces interface {
-	// Plan settles where a child of parent works that has an id already. It is called by
-	// the actor, looks at few names on the disk and changes nothing.
-	Plan(parent troupe.Session, child troupe.SessionID, kind troupe.WorkspaceKind, sp troupe.Spawn) (troupe.Workspace,
-		error)
+	// Plan settles where a session works that is born, or goes on, beside the one that asks. It is called by the actor,
+	// looks at few names on the disk and changes nothing.
+	Plan(asks troupe.Session, w Wish) (troupe.Workspace, error)
 	// Open makes a session's folder, or finds it as it was left, or makes it anew from what was kept of it.
 	Open(ctx context.Context, s troupe.Session) (troupe.WorkspaceBase, error)
 	// Save keeps the content of the folder. changed are the files that differ from the last time; nil: any may.
@@ -25,10 +24,18 @@ type Workspaces interface {
 	Close(ctx context.Context, s troupe.Session, stay string) (troupe.WorkspaceResult, error)
 }
 
+// Wish is a workspace that is asked for.
+type Wish struct {
+	ID   troupe.SessionID // of the session, or of the one that the call would give birth to
+	Kind troupe.WorkspaceKind
+	// Name is what it is to be called; "": a name is made of Title.
+	Name, Title string
+}
+
 // noWorkspaces makes none: all sessions work where their parents do.
 type noWorkspaces struct{}
 
-func (noWorkspaces) Plan(troupe.Session, troupe.SessionID, troupe.WorkspaceKind, troupe.Spawn) (troupe.Workspace, error) {
+func (noWorkspaces) Plan(troupe.Session, Wish) (troupe.Workspace, error) {
 	return troupe.Workspace{}, errors.ErrUnsupported
 }
 
@@ -227,21 +234,26 @@ func (p *place) before(ctx context.Context, act turn.Action) (now bool) {
 	if p.ends = true; !p.has() || !p.a.st.Keeps() || p.closed != nil || !p.begun {
 		return true
 	}
-	if p.a.st.Session.Depth == 0 {
+	if p.a.st.Session.Depth == 0 && p.a.tree.settings().Attended {
 		return p.savedLast(ctx)
 	}
 	if p.doing == placeIdle {
 		p.doing = placeEnds
-		p.a.tasks.endShells()
+		if p.a.st.Session.Depth > 0 { // those of a main agent go on when its run has ended
+			p.a.tasks.endShells()
+		}
 	}
 	switch p.doing {
 	case placeOpens:
 		p.cancel()
 	case placeEnds:
-		if len(p.held) < len(p.a.tasks.shells) {
+		if p.a.st.Session.Depth > 0 && len(p.held) < len(p.a.tasks.shells) {
 			return false
 		}
-		stay := p.a.tree.workIn(p.a.id)
+		stay := p.a.tree.workIn(p.a.st.Session.Workspace.Owner)
+		if len(p.a.tasks.shells) > len(p.held) {
+			stay = "commands still run in it"
+		}
 		p.begin(ctx, placeCloses, func(ctx context.Context, s troupe.Session, in *inPlace) {
 			// What was done is kept even if the run was told to end at once.
 			in.closed, in.err = p.a.h.d.Workspaces.Close(context.WithoutCancel(ctx), s, stay)
@@ -251,7 +263,7 @@ func (p *place) before(ctx context.Context, act turn.Action) (now bool) {
 	return false
 }
 
-// savedLast: a root keeps its folder when a run ends, for the next words are for the same work.
+// savedLast: in a conversation a root keeps its folder when a run ends, for the next words are for the same work.
 func (p *place) savedLast(ctx context.Context) bool {
 	p.save(ctx)
 	return p.doing == placeIdle
@@ -278,6 +290,9 @@ func (p *place) release() {
 // hold keeps the end of a command from being news while the folder is closed; it ends with the run, and the outcome of
 // that says so.
 func (p *place) hold(in input) bool {
+	if p.a.st.Session.Depth == 0 {
+		return false
+	}
 	if p.doing != placeEnds && p.doing != placeCloses && p.closed == nil {
 		return false
 	}

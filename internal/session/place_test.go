@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,13 +34,13 @@ func newFolders() *folders {
 // with has a process use them.
 func (f *folders) with(p *process) { p.deps = func(d *session.Deps) { d.Workspaces = f } }
 
-func (f *folders) Plan(parent troupe.Session, child troupe.SessionID, kind troupe.WorkspaceKind, sp troupe.Spawn) (
-	troupe.Workspace, error) {
-	if sp.Name == "Refused" {
+func (f *folders) Plan(asks troupe.Session, w session.Wish) (troupe.Workspace, error) {
+	name := cmp.Or(w.Name, w.Title)
+	if name == "Refused" {
 		return troupe.Workspace{}, errors.New("there is no repository")
 	}
-	return troupe.Workspace{Kind: kind, Owner: child, Name: sp.Name, From: parent.Dir(), Of: parent.Cwd,
-		Top: "/trees/" + sp.Name, Folder: "/trees/" + sp.Name, Branch: "troupe/" + sp.Name}, nil
+	return troupe.Workspace{Kind: w.Kind, Owner: w.ID, Name: name, From: asks.Dir(), Of: asks.Cwd,
+		Top: "/trees/" + name, Folder: "/trees/" + name, Branch: "troupe/" + name}, nil
 }
 
 // does notes an operation that begins, and another line when it has ended.

@@ -312,6 +312,10 @@ func (cs *calls) carryOut(ctx context.Context, i int, intent troupe.Intent) erro
 		return cs.a.tasks.stopTask(ctx, c, in)
 	case troupe.BoardCreate, troupe.BoardUpdate, troupe.BoardQuery:
 		return cs.a.onBoard(c, in)
+	case troupe.EnterWorktree:
+		return cs.a.place.enter(ctx, c, in)
+	case troupe.ExitWorktree:
+		return cs.a.place.exit(ctx, i)
 	case troupe.Spawn, troupe.AskUser, troupe.EnterPlan, troupe.ExitPlan:
 	}
 	return fmt.Errorf("%s: an intent of type %T is not carried out here", c.Name, intent)

@@ -11,7 +11,7 @@ func Allowed(st troupe.Status, w troupe.WaitReason, k troupe.Kind) bool {
 	switch k {
 	case troupe.KindHookRan:
 		return st != "" // what runs beside a session may end whenever it does
-	case troupe.KindWorkspaceReady, troupe.KindWorkspaceSaved:
+	case troupe.KindWorkspaceReady, troupe.KindWorkspaceSaved, troupe.KindWorkspaceChanged:
 		return st.Live() && st != troupe.Spawning // so may what is done to its folder, within a run
 	}
 	switch st {
@@ -54,7 +54,7 @@ func allowedWaiting(w troupe.WaitReason, k troupe.Kind) bool {
 		// Calls must have had their results first, which ends every other kind of waiting.
 		return w == troupe.WaitModel || w == troupe.WaitMail
 	case troupe.KindCreated, troupe.KindStarted, troupe.KindHookRan, troupe.KindWorkspaceReady,
-		troupe.KindWorkspaceSaved:
+		troupe.KindWorkspaceSaved, troupe.KindWorkspaceChanged:
 		return false
 	}
 	return false

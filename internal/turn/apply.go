@@ -87,6 +87,8 @@ func (f *fold) apply() error {
 		return f.workspaceReady(b)
 	case troupe.WorkspaceSaved:
 		return f.workspaceSaved(b)
+	case troupe.WorkspaceChanged:
+		return f.workspaceChanged(b)
 	case troupe.ToolStarted:
 		return f.toolStarted(b)
 	case troupe.ToolFinished:

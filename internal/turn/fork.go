@@ -89,6 +89,7 @@ func (o *Origin) Give(s *State) {
 	if s.Files = maps.Clone(o.files); s.Files == nil {
 		s.Files = make(map[string]string)
 	}
+	s.Files = known(s.Files, s.Session.Workspace)
 	maps.Copy(s.Files, files)
 	if s.Generation > 1 {
 		return // a summary has taken the parent's words away

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,7 +21,7 @@ type place struct {
 // Keeps reports whether the session has a folder that was made for it.
 func (s *State) Keeps() bool {
 	w := s.Session.Workspace
-	return w.Kind.Made() && w.Owner == s.Session.ID
+	return w.Kind.Made() && (w.Owner == s.Session.ID || s.Session.Depth == 0)
 }
 
 func (f *fold) workspaceReady(b troupe.WorkspaceReady) error {
@@ -43,6 +44,36 @@ func (f *fold) workspaceSaved(b troupe.WorkspaceSaved) error {
 	}
 	f.s.Place.Unsaved, f.s.Place.All = nil, false
 	return nil
+}
+
+func (f *fold) workspaceChanged(b troupe.WorkspaceChanged) error {
+	if f.s.Session.Depth > 0 {
+		return f.refuse("only a main agent moves")
+	}
+	was := f.s.Session.Workspace
+	f.s.Session.Workspace, f.s.Place = b.Workspace, place{}
+	for _, w := range []troupe.Workspace{was, b.Workspace} {
+		f.s.Files = known(f.s.Files, w)
+	}
+	return nil
+}
+
+// known are files that were seen, with those that are the same in a folder that was made from where they lie: what was
+// read in the one has been read in the other. If they differ by now their hashes do too.
+func known(files map[string]string, w troupe.Workspace) map[string]string {
+	if !w.Kind.Made() {
+		return files
+	}
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		other := w.Caller(path)
+		if other == path && troupe.Within(path, w.Of) {
+			other = w.Top + strings.TrimPrefix(path, w.Of)
+		}
+		if _, seen := files[other]; !seen {
+			files[other] = files[path]
+		}
+	}
+	return files
 }
 
 // touched notes what a call that has ended may have changed in the session's folder.
@@ -74,6 +105,13 @@ func (s *State) ToSave() (files []string, changed bool) {
 	default:
 		return s.Place.Unsaved, len(s.Place.Unsaved) > 0
 	}
+}
+
+// RenderWorkspace is what became of a folder, for the main agent that worked in it.
+func RenderWorkspace(w *troupe.WorkspaceResult) string {
+	var b strings.Builder
+	renderWorkspace(&b, w)
+	return b.String()
 }
 
 // renderWorkspace is what became of an agent's own folder, for whoever reads its result.

@@ -21,6 +21,8 @@ type Begin struct {
 	Cwd  string `json:"cwd"`
 	Name string `json:"name,omitempty"` // of a new session
 
+	// Worktree has a new session work in a worktree of its own; "" is one whose name is made up. nil: it works in Cwd.
+	Worktree *string `json:"worktree,omitempty"`
 	// Resume is a session to go on with (see Find); Continue means the newest of Cwd.
 	Resume   string `json:"resume,omitempty"`
 	Continue bool   `json:"continue,omitempty"`

@@ -298,6 +298,11 @@ func describePlace(e troupe.Event) string {
 			return line("its folder could not be saved: %s", console.Line(b.Problem, 0))
 		}
 		return line("its folder is saved as tree %.12s", b.Checkpoint.Tree)
+	case troupe.WorkspaceChanged:
+		if b.Workspace.Folder != "" {
+			return line("goes on in %s", b.Workspace.Folder)
+		}
+		return "goes back to the folder it was begun in"
 	}
 	return ""
 }
@@ -311,7 +316,7 @@ func describeCall(e troupe.Event) string {
 			cmp.Or(string(b.Effect), "nothing to say"), console.Line(b.Why, 0))
 	case troupe.AutoAsked, troupe.AutoJudged:
 		return describeAuto(e)
-	case troupe.WorkspaceReady, troupe.WorkspaceSaved:
+	case troupe.WorkspaceReady, troupe.WorkspaceSaved, troupe.WorkspaceChanged:
 		return describePlace(e)
 	case troupe.ToolStarted:
 		text := line("call %d of reply %d begins: %s (%s)", b.Call, b.Reply, b.Name, b.Decision.Step)

@@ -42,7 +42,9 @@ type flags struct {
 	maxCost string
 	maxTime time.Duration
 	ask     time.Duration
-	begin   wire.Begin
+	// worktree is the name of the session's own; "" if it has none, anyWorktree if any name will do.
+	worktree string
+	begin    wire.Begin
 }
 
 // Configure makes cmd the command that runs prompts.
@@ -105,8 +107,12 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 	fs.BoolVar(&f.begin.TakeOver, "take-over", false,
 		"With --resume or --continue: take the session from a process that does not answer")
 	fs.StringVar(&f.begin.Name, "name", "", "Name for the new session")
+	fs.StringVarP(&f.worktree, "worktree", "w", "",
+		"Work in a git worktree of the session's own, called NAME if that is given: --worktree [NAME]")
+	fs.Lookup("worktree").NoOptDefVal = anyWorktree
 	completions(cmd, c)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		args = f.named(args)
 		if !f.print && len(args) > 1 && len(cmd.SuggestionsFor(args[0])) > 0 {
 			return unknown(cmd, args)
 		}
@@ -116,6 +122,7 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 		return nil
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		args = f.inWorktree(args)
 		// An empty value is most often a variable that was not set. Taken for no flag, it
 		// would begin a new session where an old one was meant to go on.
 		for _, name := range [...]string{"resume", "name", "model", "effort", "agent", "cwd", "permission-mode",
@@ -170,6 +177,30 @@ func completions(cmd *cobra.Command, c *console.Console) {
 
 // talks reports whether a conversation is wanted: words on a terminal, or lines of words from
 // a pipe when there is no prompt besides.
+// anyWorktree is what --worktree is without a name.
+const anyWorktree = " "
+
+// named takes the name of the worktree from the arguments: behind --worktree a first one without blanks is that.
+func (f flags) named(args []string) []string {
+	if f.worktree == anyWorktree && len(args) > 0 && !strings.ContainsAny(args[0], " \t\n") {
+		return args[1:]
+	}
+	return args
+}
+
+// inWorktree says what session is begun in a worktree of its own, and returns the arguments without its name.
+func (f *flags) inWorktree(args []string) []string {
+	if f.worktree == "" {
+		return args
+	}
+	rest, name := f.named(args), strings.TrimSpace(f.worktree)
+	if len(rest) < len(args) {
+		name = args[0]
+	}
+	f.begin.Worktree = &name
+	return rest
+}
+
 func (f flags) talks(c *console.Console, args []string) bool {
 	if f.print || f.format != formatText {
 		return false

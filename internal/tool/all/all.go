@@ -18,6 +18,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/tool/skill"
 	"github.com/troupe-dev/troupe/internal/tool/task"
 	"github.com/troupe-dev/troupe/internal/tool/web"
+	"github.com/troupe-dev/troupe/internal/tool/worktree"
 )
 
 // Options are what tools need of the program around them. Without any, the tools can be
@@ -46,6 +47,7 @@ func Tools(o Options) ([]tool.Descriptor, error) {
 		task.Tools(),
 		board.Tools(),
 		plan.Tools(),
+		worktree.Tools(),
 		question.Tools(),
 		skill.Tools(o.Skill),
 		ruleOnly(),

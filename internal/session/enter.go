@@ -1,0 +1,87 @@
+package session
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/turn"
+)
+
+// inLeft is what came of the worktree that a main agent leaves.
+type inLeft struct {
+	call   int
+	job    *job
+	result troupe.WorkspaceResult
+	err    error
+}
+
+func (inLeft) input() {}
+
+// enter has the main agent go on in a worktree of its own.
+func (p *place) enter(ctx context.Context, c turn.Call, in troupe.EnterWorktree) error {
+	s := p.a.st.Session
+	switch {
+	case p.a.h.d.Replay != nil:
+		return p.a.stage(resultOf(c, "A replay has no worktrees.", true))
+	case s.Workspace.Kind != "":
+		return p.a.stage(resultOf(c, "You are in "+s.Workspace.Folder+" already. ExitWorktree leaves it.", true))
+	}
+	id := troupe.ChildID(p.a.id, troupe.Coord{Reply: c.Reply, Call: c.Index})
+	w, err := p.a.h.d.Workspaces.Plan(s, Wish{ID: id, Kind: troupe.WorkspaceTree, Name: in.Name, Title: s.Title})
+	if err != nil {
+		return p.a.stage(resultOf(c, "You are where you were: "+err.Error(), true))
+	}
+	if err := p.a.stage(troupe.WorkspaceChanged{Workspace: w}); err != nil {
+		return err
+	}
+	if err := p.a.stage(resultOf(c, whereItWorks(w), false)); err != nil {
+		return err
+	}
+	return p.a.grant(ctx)
+}
+
+// exit keeps what was done in the worktree, and has the main agent go back to where it was begun.
+func (p *place) exit(ctx context.Context, i int) error {
+	c, s := p.a.st.Calls[i], p.a.st.Session
+	switch {
+	case !p.has():
+		return p.a.stage(resultOf(c, "You are in no worktree.", true))
+	case !p.ready(ctx, false):
+		p.park(i)
+		return nil
+	}
+	stay := p.a.tree.workIn(s.Workspace.Owner)
+	if len(p.a.tasks.shells) > 0 {
+		stay = "commands still run in it"
+	}
+	p.a.calls.startJob(ctx, i, func(ctx context.Context, job *job) {
+		in := inLeft{call: i, job: job}
+		in.result, in.err = p.a.h.d.Workspaces.Close(context.WithoutCancel(ctx), s, stay)
+		p.a.post(in)
+	})
+	return nil
+}
+
+// left notes that a main agent is back where it was begun.
+func (p *place) left(ctx context.Context, in inLeft) error {
+	cs := &p.a.calls
+	if cs.working[in.call] != in.job {
+		return nil
+	}
+	delete(cs.working, in.call)
+	c := p.a.st.Calls[in.call]
+	if in.err != nil {
+		return p.a.stage(resultOf(c, "You are still in the worktree: what is in it could not be kept elsewhere: "+
+			in.err.Error(), true))
+	}
+	if err := p.a.stage(troupe.WorkspaceChanged{Result: &in.result}); err != nil {
+		return err
+	}
+	p.over()
+	text := fmt.Sprintf("You are back in %s.\n%s", p.a.st.Session.Cwd, turn.RenderWorkspace(&in.result))
+	if err := p.a.stage(resultOf(c, text, false)); err != nil {
+		return err
+	}
+	return p.a.grant(ctx)
+}
