@@ -156,7 +156,8 @@ func (a runs) runSettings(b wire.Begin, from config.Settings, p *profiles, befor
 	if b.Attended && ask == 0 {
 		ask = time.Duration(from.Permissions.AskSeconds) * time.Second
 	}
-	s := &troupe.Settings{AskFor: ask, Attended: b.Attended, Fallback: fallback, Definitions: doc.Hash, Fork: from.Agents.Fork,
+	s := &troupe.Settings{AskFor: ask, Attended: b.Attended, Fallback: fallback, Definitions: doc.Hash,
+		Fork:   from.Agents.Fork,
 		Policy: troupe.DefaultPolicy(), Given: given(b, before.Given)}
 	s.Policy.MaxAttempts = 0 // patience alone ends what fails again and again
 	if !b.Attended {

@@ -198,7 +198,7 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 	around, left := e.surroundings(a.app, b.Cwd, p, profiles.skills, look)
 	e.hub.Seen(b.Cwd, around, look.at)
 	err = e.hub.Begin(ctx, fleet.Birth{
-		Root: id, ID: id, Name: b.Name, Title: name, Cwd: b.Cwd, Workspace: work,
+		Root: id, ID: id, Name: b.Name, Title: name, Cwd: b.Cwd, Manner: fleet.Manner{Workspace: work},
 		Profile: main, Authority: authority, Caps: &caps, Settings: settings, Definitions: document,
 		Prompt: words(said.text, b.Images), Spoken: fleet.Spoken{Uses: said.uses, Typed: said.typed},
 		Caller: &a.caller,

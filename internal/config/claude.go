@@ -25,7 +25,7 @@ func (p *parser) theirs(root node) Settings {
 				"disableBypassPermissionsMode": func(n node) { p.noBypass(n, &t.NoBypass) },
 			})
 		},
-		"worktree":                        func(n node) { p.worktree(n, &s.Worktree) },
+		"worktree":                        func(n node) { worktreeOf(p, n, &s.Worktree) },
 		"outputStyle":                     func(n node) { p.str(n, &s.Style) },
 		"hooks":                           func(n node) { p.hooks(n, &s.Hooks.Raw) },
 		"statusLine":                      func(n node) { p.hooks(n, &s.Hooks.Line) },

@@ -20,7 +20,8 @@ func TestFindDirs(t *testing.T) {
 	}{
 		{"one home", map[string]string{"TROUPE_HOME": "/t/", "HOME": "/home/u", "XDG_CONFIG_HOME": "/c"},
 			Dirs{"/t", "/t", "/t/run", "/t-worktrees", "/home/u"}, ""},
-		{"one home, no user", map[string]string{"TROUPE_HOME": "/t"}, Dirs{"/t", "/t", "/t/run", "/t-worktrees", ""}, ""},
+		{"one home, no user", map[string]string{"TROUPE_HOME": "/t"}, Dirs{"/t", "/t", "/t/run", "/t-worktrees", ""},
+			""},
 		{"relative home", map[string]string{"TROUPE_HOME": "t", "HOME": "/home/u"}, Dirs{}, "TROUPE_HOME"},
 		{"standard", map[string]string{"HOME": "/home/u"}, Dirs{"/home/u/.config/troupe", "/home/u/.local/share/troupe",
 			"/home/u/.local/share/troupe/run",

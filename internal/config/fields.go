@@ -50,7 +50,7 @@ func (p *parser) ours(root node) Settings {
 		"disabledMcpjsonServers": func(n node) { p.strings(n, &s.MCP.Disabled) },
 		"deniedMcpServers":       func(n node) { p.serverNames(n, &s.MCP.Denied) },
 
-		"worktree": func(n node) { p.worktree(n, &s.Worktree) },
+		"worktree": func(n node) { worktreeOf(p, n, &s.Worktree) },
 		"fetch": func(n node) {
 			p.object(n, "fetch.", map[string]func(node){
 				"local_hosts": func(n node) { p.localHosts(n, &s.LocalHosts) },
@@ -92,7 +92,7 @@ func (p *parser) ours(root node) Settings {
 	return s
 }
 
-func (p *parser) worktree(n node, to *Worktree) {
+func worktreeOf(p *parser, n node, to *Worktree) {
 	p.object(n, "worktree.", map[string]func(node){
 		"symlinkDirectories": func(n node) {
 			to.Link = []string{}

@@ -504,6 +504,7 @@ func projectKeys() []string {
 		"hooks", "statusLine", "disableAllHooks", "sandbox.enabled", "sandbox.filesystem",
 		"sandbox.filesystem.denyRead",
 		"sandbox.filesystem.denyWrite",
-		"sandbox.network.deniedDomains", "enabledPlugins", "extraKnownMarketplaces", "worktree", "worktree.symlinkDirectories",
+		"sandbox.network.deniedDomains", "enabledPlugins", "extraKnownMarketplaces", "worktree",
+		"worktree.symlinkDirectories",
 	}
 }

@@ -25,8 +25,6 @@ type Birth struct {
 	Title  string
 	Depth  int
 	Cwd    string
-	// Workspace is where its tools act; the zero value: in Cwd.
-	Workspace troupe.Workspace
 
 	Profile troupe.Profile
 	// Offer is what its model is told of its tools for life, see troupe.Profile.Offer.
@@ -44,10 +42,12 @@ type Birth struct {
 	Caller *troupe.Caller // who began the tree; roots only
 }
 
-// Manner is how a child goes to work.
+// Manner is how a session goes to work.
 type Manner struct {
 	Background bool         // nobody waits for it
 	Fork       *troupe.Fork // where it goes on from its parent's conversation; nil: it is no fork
+	// Workspace is where its tools act; the zero value: in Cwd.
+	Workspace troupe.Workspace
 }
 
 // Spoken is what is known of how a person gave a prompt, see troupe.Mail.
@@ -211,7 +211,8 @@ func birthEvents(b Birth, now time.Time, admitted bool) []troupe.Event {
 	bodies := []troupe.Body{
 		troupe.Created{
 			Parent: b.Parent, Coord: b.Coord, Name: b.Name, Title: b.Title, Depth: b.Depth,
-			Cwd: b.Cwd, Workspace: b.Workspace, Profile: b.Profile, Authority: b.Authority, Caps: b.Caps, Settings: b.Settings,
+			Cwd: b.Cwd, Workspace: b.Workspace, Profile: b.Profile, Authority: b.Authority, Caps: b.Caps,
+			Settings:   b.Settings,
 			Background: b.Background, Fork: b.Fork, Caller: b.Caller,
 		},
 	}

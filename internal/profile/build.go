@@ -88,7 +88,8 @@ func keyInUse(key string) bool { return Key(key) != "" }
 func keys() []string {
 	return []string{
 		keyName, keyDescription, keyWhen, keyTools, keyWithout, keyModel, keyMode, keySandbox, keyTurns, keyTokens,
-		keyInitial, keyBackground, keyColor, keySkills, keyServers, keyHooks, keyMemory, keyIsolation, keyFiles, keyEffort,
+		keyInitial, keyBackground, keyColor, keySkills, keyServers, keyHooks, keyMemory, keyIsolation, keyFiles,
+		keyEffort,
 		keyNeeds, keyOmit, keyStyle, "version", "author", "tags",
 		"category",
 	}
@@ -182,7 +183,8 @@ func (b *builder) field(f front.Field) {
 	}
 }
 
-// place reads where agents of this type work. A word that cannot be read is a wish to be kept apart: they only read then.
+// place reads where agents of this type work. A word that cannot be read is a wish to be kept apart: they only read
+// then.
 func (b *builder) place(f front.Field, key string) {
 	parse := troupe.ParseIsolation
 	if key == keyFiles {
@@ -192,7 +194,8 @@ func (b *builder) place(f front.Field, key string) {
 	switch {
 	case err != nil:
 		kind = troupe.WorkspaceReadOnly
-		b.problem(b.at.problem(f.Line, "%s %v; until that is clear, these agents change nothing in the folder", f.Key, err))
+		b.problem(b.at.problem(f.Line, "%s %v; until that is clear, these agents change nothing in the folder", f.Key,
+			err))
 	case kind == "":
 		return
 	case b.def.Workspace != "" && b.def.Workspace != kind && b.def.Workspace != troupe.WorkspaceIsolated:

@@ -245,7 +245,8 @@ func (d Definition) Resolve(at Place, s troupe.Spawn) (troupe.Profile, error) {
 		Type: d.Name, Description: d.Description, Source: d.Source, Prompt: d.Prompt,
 		Tools: []string{}, Model: model, Effort: cmp.Or(s.Effort, d.Effort), Mode: at.Mode, Sandbox: d.Sandbox,
 		Limits: at.Limits,
-		Starts: d.Starts, Beginning: troupe.Beginning{InitialPrompt: d.InitialPrompt, Background: d.Background, Workspace: d.Workspace},
+		Starts: d.Starts, Beginning: troupe.Beginning{InitialPrompt: d.InitialPrompt, Background: d.Background,
+			Workspace: d.Workspace},
 		Color: d.Color, Skills: d.Skills,
 		OmitInstructions: d.OmitInstructions,
 	}

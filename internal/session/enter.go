@@ -51,7 +51,7 @@ func (p *place) exit(ctx context.Context, i int) error {
 		p.park(i)
 		return nil
 	}
-	stay := p.a.tree.workIn(s.Workspace.Owner)
+	stay := othersIn(p.a.tree, s.Workspace.Owner)
 	if len(p.a.tasks.shells) > 0 {
 		stay = "commands still run in it"
 	}

@@ -19,7 +19,8 @@ type Workspaces interface {
 	Open(ctx context.Context, s troupe.Session) (troupe.WorkspaceBase, error)
 	// Save keeps the content of the folder. changed are the files that differ from the last time; nil: any may.
 	Save(ctx context.Context, s troupe.Session, changed []string) (troupe.Checkpoint, error)
-	// Close keeps all of it at the end of a run and removes the folder if that loses nothing. stay is why the folder has
+	// Close keeps all of it at the end of a run and removes the folder if that loses nothing. stay is why the folder
+	// has
 	// to stay whatever is in it; "" if nothing needs it.
 	Close(ctx context.Context, s troupe.Session, stay string) (troupe.WorkspaceResult, error)
 }
@@ -103,17 +104,22 @@ func whereItWorks(w troupe.Workspace) string {
 	var text string
 	switch w.Kind {
 	case troupe.WorkspaceTree:
-		text = fmt.Sprintf("You work in a git worktree of your own: %s, on the branch %s. It began with everything that was "+
-			"in %s, uncommitted changes included. Only you write there: change, build and commit as you like; what you "+
-			"leave uncommitted is committed on that branch when you end. Nothing you do here changes %s, and you cannot "+
+		text = fmt.Sprintf("You work in a git worktree of your own: %s, on the branch %s. It began with everything "+
+			"that was "+
+			"in %s, uncommitted changes included. Only you write there: change, build and commit as you like; what "+
+			"you "+
+			"leave uncommitted is committed on that branch when you end. Nothing you do here changes %s, and you "+
+			"cannot "+
 			"write there: paths in it that you were given stand for the same places in your worktree.", w.Folder,
 			w.Branch, w.From, w.Of)
 	case troupe.WorkspaceCopy:
-		text = fmt.Sprintf("You work in a copy of your own: %s. It began with everything that was in %s. Only you write "+
+		text = fmt.Sprintf("You work in a copy of your own: %s. It began with everything that was in %s. Only you "+
+			"write "+
 			"there. Nothing you do here changes %s, and you cannot write there: paths in it that you were given stand "+
 			"for the same places in your copy. What you change is kept when you end.", w.Folder, w.From, w.Of)
 	case troupe.WorkspaceEmpty:
-		text = fmt.Sprintf("You work in a folder of your own, %s, which was empty at the beginning. What you leave there "+
+		text = fmt.Sprintf("You work in a folder of your own, %s, which was empty at the beginning. What you leave "+
+			"there "+
 			"is kept when you end. You can read %s, and cannot write there.", w.Folder, w.Of)
 	case troupe.WorkspaceReadOnly:
 		text = fmt.Sprintf("You work in %s as it is, while others may change it, and cannot write there: a change is "+
@@ -175,7 +181,7 @@ func (p *place) save(ctx context.Context) {
 	if !p.has() || !p.open || p.doing != placeIdle {
 		return
 	}
-	changed, any := p.a.st.ToSave()
+	changed, any := turn.ToSave(&p.a.st)
 	if !any {
 		return
 	}
@@ -199,7 +205,7 @@ func (p *place) done(in inPlace) error {
 			return nil
 		}
 		p.open = true
-		if p.a.st.Keeps() && p.a.st.Place.Base == nil {
+		if turn.Keeps(&p.a.st) && p.a.st.Place.Base == nil {
 			return p.a.stage(troupe.WorkspaceReady{Base: in.base})
 		}
 	case placeSaves:
@@ -231,7 +237,7 @@ func (p *place) before(ctx context.Context, act turn.Action) (now bool) {
 		}
 		return true
 	}
-	if p.ends = true; !p.has() || !p.a.st.Keeps() || p.closed != nil || !p.begun {
+	if p.ends = true; !p.has() || !turn.Keeps(&p.a.st) || p.closed != nil || !p.begun {
 		return true
 	}
 	if p.a.st.Session.Depth == 0 && p.a.tree.settings().Attended {
@@ -250,7 +256,7 @@ func (p *place) before(ctx context.Context, act turn.Action) (now bool) {
 		if p.a.st.Session.Depth > 0 && len(p.held) < len(p.a.tasks.shells) {
 			return false
 		}
-		stay := p.a.tree.workIn(p.a.st.Session.Workspace.Owner)
+		stay := othersIn(p.a.tree, p.a.st.Session.Workspace.Owner)
 		if len(p.a.tasks.shells) > len(p.held) {
 			stay = "commands still run in it"
 		}
@@ -315,8 +321,8 @@ func (p *place) over() {
 	p.begun, p.ends, p.open, p.closed, p.broken, p.doing, p.parked = false, false, false, nil, "", placeIdle, nil
 }
 
-// workIn says which agents work in the folder of a session, besides itself; "" if none does.
-func (t *tree) workIn(id troupe.SessionID) string {
+// othersIn says which agents work in the folder of a session, besides itself; "" if none does.
+func othersIn(t *tree, id troupe.SessionID) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := 0

@@ -122,7 +122,8 @@ func (h *home) ofRun(id troupe.SessionID) (o troupe.Outcome) {
 	return o
 }
 
-// TestPlace: the folder is made while the model is asked, tools wait for it, what they change is saved while the model is
+// TestPlace: the folder is made while the model is asked, tools wait for it, what they change is saved while the model
+// is
 // asked again, and the run ends when all is kept.
 func TestPlace(t *testing.T) {
 	t.Parallel()
@@ -135,7 +136,8 @@ func TestPlace(t *testing.T) {
 		if child.Status != troupe.Completed || child.Dir() != "/trees/Tree" || child.Cwd != "/ws" {
 			t.Errorf("%+v", child)
 		}
-		if got := strings.Join(h.happened(child.ID), "; "); got != "session.created; session.started; workspace.ready; "+
+		if got := strings.Join(h.happened(child.ID), "; "); got != "session.created; session.started; "+
+			"workspace.ready; "+
 			"tool.finished; tool.started; tool.finished; workspace.saved tree of Tree; session.ended" {
 			t.Error(got)
 		}
@@ -143,7 +145,8 @@ func TestPlace(t *testing.T) {
 		if o.Workspace == nil || !o.Workspace.Gone || o.Workspace.Branch != "troupe/Tree" {
 			t.Errorf("%+v", o.Workspace)
 		}
-		if first := string(body(p.llm.of(child.ID)[0])); !strings.Contains(first, "/trees/Tree, on the branch troupe/Tree") {
+		if first := string(body(p.llm.of(child.ID)[0])); !strings.Contains(first,
+			"/trees/Tree, on the branch troupe/Tree") {
 			t.Error("the agent is not told where it is")
 		}
 		if last := p.llm.of(h.root); !strings.Contains(string(body(last[len(last)-1])), "troupe/Tree") {
@@ -227,7 +230,8 @@ func TestPlaceStopped(t *testing.T) {
 			switch {
 			case child.Status == troupe.Completed && at < 8*time.Second, child.Status.Live():
 				t.Errorf("after %v it is %s", at, child.Status)
-			case at < 3*time.Second && (!strings.Contains(got, "open Tree cut short") || !strings.Contains(got, "close Tree done")):
+			case at < 3*time.Second && (!strings.Contains(got, "open Tree cut short") ||
+				!strings.Contains(got, "close Tree done")):
 				t.Errorf("after %v: %s", at, got)
 			case at > 3*time.Second && !strings.Contains(got, "close Tree done"):
 				t.Errorf("after %v: %s", at, got)

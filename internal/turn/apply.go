@@ -84,11 +84,11 @@ func (f *fold) apply() error {
 	case troupe.BoardChanged:
 		return f.boardChanged(b)
 	case troupe.WorkspaceReady:
-		return f.workspaceReady(b)
+		return workspaceReady(f, b)
 	case troupe.WorkspaceSaved:
-		return f.workspaceSaved(b)
+		return workspaceSaved(f, b)
 	case troupe.WorkspaceChanged:
-		return f.workspaceChanged(b)
+		return workspaceChanged(f, b)
 	case troupe.ToolStarted:
 		return f.toolStarted(b)
 	case troupe.ToolFinished:

@@ -48,7 +48,8 @@ func (d *decision) next() Action {
 	case d.s.halted() && (d.s.halt.now || d.s.Session.Status == troupe.Spawning):
 		return d.windDown(d.cancelled())
 	case d.in.Broken != "":
-		return d.windDown(End{Status: troupe.Failed, Cause: troupe.CauseError, Result: d.s.last.text, Error: d.in.Broken})
+		return d.windDown(End{Status: troupe.Failed, Cause: troupe.CauseError, Result: d.s.last.text,
+			Error: d.in.Broken})
 	case d.s.Session.Status == troupe.Spawning:
 		return Admit{Run: 1}
 	case d.s.seal.open:

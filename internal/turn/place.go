@@ -19,13 +19,13 @@ type place struct {
 }
 
 // Keeps reports whether the session has a folder that was made for it.
-func (s *State) Keeps() bool {
+func Keeps(s *State) bool {
 	w := s.Session.Workspace
 	return w.Kind.Made() && (w.Owner == s.Session.ID || s.Session.Depth == 0)
 }
 
-func (f *fold) workspaceReady(b troupe.WorkspaceReady) error {
-	if !f.s.Keeps() {
+func workspaceReady(f *fold, b troupe.WorkspaceReady) error {
+	if !Keeps(f.s) {
 		return f.refuse("the session has no folder of its own")
 	}
 	if base := f.s.Place.Base; base != nil && base.Commit != b.Base.Commit {
@@ -35,7 +35,7 @@ func (f *fold) workspaceReady(b troupe.WorkspaceReady) error {
 	return nil
 }
 
-func (f *fold) workspaceSaved(b troupe.WorkspaceSaved) error {
+func workspaceSaved(f *fold, b troupe.WorkspaceSaved) error {
 	if w := f.s.Session.Workspace; !w.Kind.Made() {
 		return f.refuse("the session has no folder of its own")
 	}
@@ -46,7 +46,7 @@ func (f *fold) workspaceSaved(b troupe.WorkspaceSaved) error {
 	return nil
 }
 
-func (f *fold) workspaceChanged(b troupe.WorkspaceChanged) error {
+func workspaceChanged(f *fold, b troupe.WorkspaceChanged) error {
 	if f.s.Session.Depth > 0 {
 		return f.refuse("only a main agent moves")
 	}
@@ -77,7 +77,7 @@ func known(files map[string]string, w troupe.Workspace) map[string]string {
 }
 
 // touched notes what a call that has ended may have changed in the session's folder.
-func (f *fold) touched(c *Call, started bool, b *troupe.ToolFinished) {
+func touched(f *fold, c *Call, started bool, b *troupe.ToolFinished) {
 	w := f.s.Session.Workspace
 	if !w.Kind.Made() {
 		return
@@ -95,7 +95,7 @@ func (f *fold) touched(c *Call, started bool, b *troupe.ToolFinished) {
 
 // ToSave reports whether the folder differs from the last checkpoint as far as the log knows, and which files do; nil:
 // it may be any.
-func (s *State) ToSave() (files []string, changed bool) {
+func ToSave(s *State) (files []string, changed bool) {
 	all := s.Place.All || slices.ContainsFunc(s.Tasks, func(t troupe.Task) bool {
 		return t.Kind == troupe.TaskShell && t.Status == troupe.TaskRunning
 	})

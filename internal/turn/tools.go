@@ -41,7 +41,7 @@ func (f *fold) toolFinished(b troupe.ToolFinished) error {
 	if err != nil {
 		return err
 	}
-	f.touched(c, c.Stage == CallStarted, &b)
+	touched(f, c, c.Stage == CallStarted, &b)
 	f.settleRequest(c, nil)
 	release(f, c)
 	f.move(c, CallDone)

@@ -21,8 +21,6 @@ type Begin struct {
 	Cwd  string `json:"cwd"`
 	Name string `json:"name,omitempty"` // of a new session
 
-	// Worktree has a new session work in a worktree of its own; "" is one whose name is made up. nil: it works in Cwd.
-	Worktree *string `json:"worktree,omitempty"`
 	// Resume is a session to go on with (see Find); Continue means the newest of Cwd.
 	Resume   string `json:"resume,omitempty"`
 	Continue bool   `json:"continue,omitempty"`
@@ -48,13 +46,17 @@ type Begin struct {
 	AskMS    int64 `json:"ask_ms,omitempty"`
 }
 
-// Role is what the main agent of a new session is, and which types of agents there are besides those of files.
+// Role is what the main agent of a new session is, where it works, and which types of agents there are besides those of
+// files.
 type Role struct {
 	// Agent is the type of agent that the session runs as; "" is main.
 	Agent string `json:"agent,omitempty"`
 	// AppendText goes to the main agent's system prompt, Agents are definitions of agents as JSON.
 	AppendText string `json:"append_text,omitempty"`
-	Agents     string `json:"agents,omitempty"`
+	// Worktree has it work in a worktree of its own; "" is one whose name is made up. nil: it works in Cwd, or as Agent
+	// says.
+	Worktree *string `json:"worktree,omitempty"`
+	Agents   string  `json:"agents,omitempty"`
 }
 
 // Begun is a tree that was set to work.

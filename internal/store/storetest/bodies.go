@@ -140,8 +140,9 @@ func bodies() []troupe.Body {
 		troupe.WorkspaceReady{Base: troupe.WorkspaceBase{Head: "1f", Branch: "main", Commit: "2e", Dirty: 3,
 			Left: []string{".env: it is hidden"}, Linked: []string{"node_modules"}}},
 		troupe.WorkspaceSaved{Checkpoint: troupe.Checkpoint{Tree: "4b", Tip: "5a", Files: 6}, Problem: "no objects"},
-		troupe.WorkspaceChanged{Workspace: troupe.Workspace{Kind: troupe.WorkspaceTree, Owner: "o", Name: "n", From: "/f",
-			Of: "/f", Top: "/t", Folder: "/t", Branch: "troupe/n"}, Result: &troupe.WorkspaceResult{Kind: "worktree",
+		troupe.WorkspaceChanged{Workspace: troupe.Workspace{Kind: troupe.WorkspaceTree, Owner: "o", Name: "n",
+			From: "/f",
+			Of:   "/f", Top: "/t", Folder: "/t", Branch: "troupe/n"}, Result: &troupe.WorkspaceResult{Kind: "worktree",
 			Name: "m", Folder: "/m", Base: "1", Tip: "2", Commits: 3, Conflicts: []string{"a"}, Gone: true}},
 	}
 }

@@ -115,7 +115,8 @@ func (p place) kind() (troupe.WorkspaceKind, error) {
 	case files == "", files == troupe.WorkspaceIsolated && isolation.Made():
 		return isolation, nil
 	}
-	return "", &tool.InputError{Tool: Name, Problem: "`isolation` " + p.isolation + " and `filesystem` " + p.filesystem +
+	return "", &tool.InputError{Tool: Name, Problem: "`isolation` " + p.isolation + " and `filesystem` " +
+		p.filesystem +
 		" contradict each other; give one of them"}
 }
 
