@@ -19,9 +19,8 @@ type Workspaces interface {
 	Open(ctx context.Context, s troupe.Session) (troupe.WorkspaceBase, error)
 	// Save keeps the content of the folder. changed are the files that differ from the last time; nil: any may.
 	Save(ctx context.Context, s troupe.Session, changed []string) (troupe.Checkpoint, error)
-	// Close keeps all of it at the end of a run and removes the folder if that loses nothing. stay is why the folder
-	// has
-	// to stay whatever is in it; "" if nothing needs it.
+	// Close keeps all of it at the end of a run and removes the folder if that loses nothing. stay is why the
+	// folder has to stay whatever is in it; "" if nothing needs it.
 	Close(ctx context.Context, s troupe.Session, stay string) (troupe.WorkspaceResult, error)
 }
 

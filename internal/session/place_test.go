@@ -123,8 +123,7 @@ func (h *home) ofRun(id troupe.SessionID) (o troupe.Outcome) {
 }
 
 // TestPlace: the folder is made while the model is asked, tools wait for it, what they change is saved while the model
-// is
-// asked again, and the run ends when all is kept.
+// is asked again, and the run ends when all is kept.
 func TestPlace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

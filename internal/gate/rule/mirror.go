@@ -1,8 +1,7 @@
 package rule
 
 // Mirror is the rule about the same places in a folder that stands for another one, as a worktree does for the tree
-// that
-// it was made from. It is false for a rule that is about no place in either.
+// that it was made from. It is false for a rule that is about no place in either.
 func (r Rule) Mirror(at Places, one, other string) (Rule, bool) {
 	out := r
 	out.Paths = nil
