@@ -147,7 +147,7 @@ func (e *ending) commit(ctx context.Context, message string) error {
 		head = e.rec.Base.Commit
 	}
 	parents := []string{head}
-	if end := e.rec.End; end != "" && !e.r.reaches(ctx, head, end) {
+	if end := e.kept["end"]; end != "" && !e.r.reaches(ctx, head, end) {
 		parents = []string{end}
 		if !e.r.reaches(ctx, end, head) {
 			parents = []string{head, end}
@@ -167,8 +167,8 @@ func (e *ending) commit(ctx context.Context, message string) error {
 	if e.res.Tip, err = e.k.commit(ctx, e.r, e.Tree, message, parents...); err != nil {
 		return err
 	}
-	e.rec.End, e.kept["end"] = e.res.Tip, e.res.Tip
-	return errors.Join(e.kept.write(e.p), e.k.write(e.p, e.rec), e.k.step("committed"))
+	e.kept["end"] = e.res.Tip
+	return errors.Join(e.kept.write(e.p), e.k.step("committed"))
 }
 
 // reaches reports whether a commit is in the history of another.
@@ -257,27 +257,35 @@ func (e *ending) pinned() string { return "troupe " + string(e.p.ws.Owner) }
 
 // transfer copies objects to the caller's repository, in one pack that no collection there removes.
 func (e *ending) transfer(ctx context.Context, ids []string) error {
-	in := revisions(ids, e.rec.Base.Commit)
-	list, err := e.r.feed(ctx, in, "rev-list", "--objects", "--stdin")
+	has := []string{e.rec.Base.Commit}
+	for _, r := range e.caller.refs { // from an end before
+		if strings.HasPrefix(r.name, refOf(e.p.ws, "")) {
+			has = append(has, r.id)
+		}
+	}
+	return e.r.hand(ctx, revisions(ids, has...), e.caller.repo, e.p.folder, "--keep="+e.pinned())
+}
+
+// hand copies what a walk finds to another repository, in one pack.
+func (r repo) hand(ctx context.Context, walk string, into repo, folder string, options ...string) (err error) {
+	list, err := r.feed(ctx, walk, "rev-list", "--objects", "--stdin")
 	if err != nil || list == "" {
 		return err
 	}
-	file, err := os.CreateTemp(e.p.folder, "pack-*")
+	file, err := os.CreateTemp(folder, "pack-*")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
-	pack := e.r
-	pack.runner.In = strings.NewReader(in)
-	if err := pack.runner.Stream(ctx, file, "pack-objects", "--revs", "--stdout", "--quiet"); err != nil {
+	r.runner.In = strings.NewReader(walk)
+	if err := r.runner.Stream(ctx, file, "pack-objects", "--revs", "--stdout", "--quiet"); err != nil {
 		return fmt.Errorf("git pack-objects: %w", err)
 	}
 	if _, err := file.Seek(0, 0); err != nil {
 		return err
 	}
-	into := e.caller.repo
 	into.runner.In = file
-	return into.run(ctx, "index-pack", "--stdin", "--fix-thin", "--keep="+e.pinned())
+	return into.run(ctx, append([]string{"index-pack", "--stdin", "--fix-thin"}, options...)...)
 }
 
 // unpin lets collections of the caller's repository have our packs, now that refs hold what is in them.

@@ -65,22 +65,32 @@ func (k *Keeper) agentRepository(ctx context.Context, p place, r repo, c *caller
 		return err
 	}
 	refs := born(c)
-	if err := layOut(dir, "ref: refs/heads/"+p.ws.Branch+"\n", y); err != nil {
-		return err
-	}
 	// What it is born with is known to be the caller's, and need not be kept.
 	if err := disk.Cache(filepath.Join(p.folder, "born"), packed(refs)); err != nil {
 		return err
 	}
-	refs = append(refs, gitRef{name: "refs/heads/" + p.ws.Branch, id: rec.Base.Commit})
-	if err := disk.Cache(filepath.Join(dir, "packed-refs"), packed(refs)); err != nil {
+	was := k.wasAt(ctx, p, r, rec, kept)
+	if err := layOut(dir, was.head, y); err != nil {
+		return err
+	}
+	if err := was.bringBack(ctx, p, r, dir, rec); err != nil {
+		return err
+	}
+	if err := disk.Cache(filepath.Join(dir, "packed-refs"), packed(was.over(refs))); err != nil {
 		return err
 	}
 	index, err := disk.Read(filepath.Join(p.repo, "index"), 4<<30)
 	if err != nil {
 		return err
 	}
-	return disk.Cache(filepath.Join(dir, "index"), index)
+	if err := disk.Cache(filepath.Join(dir, "index"), index); err != nil {
+		return err
+	}
+	if kept["saved"] == was.tree {
+		return nil
+	}
+	// What was not committed is not again; what was staged is said to be changed.
+	return r.with("GIT_INDEX_FILE="+filepath.Join(dir, "index")).run(ctx, "read-tree", "-m", was.tree)
 }
 
 // born are the refs that the agent's repository begins with: the caller's branches, as those of a remote that cannot

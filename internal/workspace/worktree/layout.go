@@ -79,7 +79,11 @@ func writeKeeper(p place, c *caller) error {
 	if err := layOut(p.repo, "ref: refs/heads/none\n", y); err != nil {
 		return err
 	}
-	// What a killed git left locked is free: no other operation on this workspace goes on.
+	return unlock(p)
+}
+
+// unlock frees what a killed git left locked: no other operation on this workspace goes on.
+func unlock(p place) error {
 	locks, err := filepath.Glob(filepath.Join(p.repo, "*.lock"))
 	for _, lock := range locks {
 		err = errors.Join(err, os.Remove(lock))

@@ -32,10 +32,8 @@ type record struct {
 	Branch string `json:",omitempty"`
 	// Carried are the ignored files that were copied from the caller, with what they were.
 	Carried map[string]string `json:",omitempty"`
-	// End is the last commit that was made at an end, on Head, with the branch Own of the caller's repository.
-	End  string `json:",omitempty"`
-	Head string `json:",omitempty"`
-	Own  string `json:",omitempty"`
+	// Own is the branch that it has in the caller's repository.
+	Own string `json:",omitempty"`
 	// Result is of the last end.
 	Result *troupe.WorkspaceResult `json:",omitempty"`
 }

@@ -58,6 +58,9 @@ func (k *Keeper) save(ctx context.Context, p place, rec *record, folder string, 
 	if err != nil {
 		return saved{}, err
 	}
+	if err := unlock(p); err != nil {
+		return saved{}, err
+	}
 	next := maps.Clone(kept)
 	out := saved{}
 	if p.ws.Kind == troupe.WorkspaceTree {
@@ -88,11 +91,10 @@ func (k *Keeper) save(ctx context.Context, p place, rec *record, folder string, 
 	if err := r.take(ctx, folder, s); err != nil {
 		return saved{}, err
 	}
-	out.odd, out.Tree, out.Tip = s.odd, kept["saved"], next["HEAD"]
-	if len(s.gone)+len(s.here) > 0 || out.Tree == "" {
-		if out.Tree, err = r.out(ctx, "write-tree"); err != nil {
-			return saved{}, err
-		}
+	out.odd, out.Tip = s.odd, next["HEAD"]
+	// Also when nothing is new in the index: a process may have died before what is in it was kept.
+	if out.Tree, err = r.out(ctx, "write-tree"); err != nil {
+		return saved{}, err
 	}
 	if was := kept["saved"]; out.Tree != was {
 		next["saved"] = out.Tree

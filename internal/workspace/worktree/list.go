@@ -1,0 +1,268 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// Row is what is known of one workspace.
+type Row struct {
+	Workspace     troupe.Workspace
+	Base          troupe.WorkspaceBase
+	Made, Changed time.Time
+	Bytes         int64 // of the folder and of what is kept beside it
+	There         bool  // the folder is at its place
+	Ended         bool  // its last run has ended, with Result
+	Result        *troupe.WorkspaceResult
+	Tip           string // the last commit that is known
+	// Unmerged: it has work that no other branch of the caller's has.
+	Unmerged bool
+}
+
+// List is all workspaces of the tree that begins at a folder, the oldest first; "": of all trees.
+func (k *Keeper) List(ctx context.Context, of string) ([]Row, error) {
+	all, err := k.records()
+	if err != nil {
+		return nil, err
+	}
+	callers := map[string]*caller{}
+	var rows []Row
+	for _, rec := range all {
+		if of != "" && rec.Workspace.Of != of {
+			continue
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		row, err := k.row(ctx, rec, callers)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(a, b Row) int { return a.Made.Compare(b.Made) })
+	return rows, nil
+}
+
+// Find is the workspace of that name beside a tree; of: "" looks beside all of them.
+func (k *Keeper) Find(ctx context.Context, of, name string) (Row, error) {
+	all, err := k.records()
+	if err != nil {
+		return Row{}, err
+	}
+	var found []*record
+	for _, rec := range all {
+		if rec.Workspace.Name == name && (of == "" || rec.Workspace.Of == of) {
+			found = append(found, rec)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return Row{}, fmt.Errorf("a workspace named %q: %w", name, troupe.ErrNotFound)
+	case 1:
+		return k.row(ctx, found[0], map[string]*caller{})
+	default:
+		return Row{}, fmt.Errorf("a workspace named %q: %w: they are beside %s and %s", name, troupe.ErrAmbiguous,
+			found[0].Workspace.Of, found[1].Workspace.Of)
+	}
+}
+
+func (k *Keeper) row(ctx context.Context, rec *record, callers map[string]*caller) (Row, error) {
+	p, err := k.place(rec.Workspace)
+	if err != nil {
+		return Row{}, err
+	}
+	row := Row{Workspace: rec.Workspace, Base: rec.Base, Made: rec.Made, Changed: rec.Changed,
+		Ended: rec.State == closed, Result: rec.Result, Bytes: size(p.folder)}
+	if info, err := os.Lstat(p.ws.Top); err == nil && info.IsDir() {
+		row.There = true
+		row.Bytes += size(p.ws.Top)
+	}
+	kept, err := readKept(p)
+	if err != nil {
+		return Row{}, err
+	}
+	row.Tip = kept.tip(rec)
+	c, known := callers[rec.Workspace.Of]
+	if !known && rec.Workspace.Kind == troupe.WorkspaceTree {
+		c, _ = k.callerOf(ctx, rec.Workspace.Of) // one that is gone has merged nothing
+		callers[rec.Workspace.Of] = c
+	}
+	row.Unmerged = k.unmerged(ctx, p, rec, c, kept)
+	return row, nil
+}
+
+// tip is the last commit: what the agent's HEAD was, or what was committed for it at an end.
+func (k kept) tip(rec *record) string {
+	for _, id := range []string{k["end"], k["HEAD"]} {
+		if id != "" {
+			return id
+		}
+	}
+	return rec.Base.Commit
+}
+
+// unmerged reports whether there is work that no branch but the workspace's own has.
+func (k *Keeper) unmerged(ctx context.Context, p place, rec *record, c *caller, kept kept) bool {
+	if rec.Base.Commit == "" {
+		return false
+	}
+	r, err := k.keeper(p)
+	if err != nil {
+		return true
+	}
+	tip := kept.tip(rec)
+	tree, err := r.out(ctx, "rev-parse", "--verify", tip+"^{tree}")
+	if err != nil || kept["saved"] != tree {
+		return true // what was saved last is in no commit yet
+	}
+	if tip == rec.Base.Commit {
+		return false
+	}
+	if c == nil {
+		return true
+	}
+	names, err := c.out(ctx, "for-each-ref", "--format=%(refname)", "--contains", tip, "refs/heads", "refs/remotes",
+		"refs/tags")
+	if err != nil {
+		return true
+	}
+	for name := range strings.Lines(names) {
+		if strings.TrimSpace(name) != "refs/heads/"+rec.Own {
+			return false
+		}
+	}
+	return true
+}
+
+// size is how much of the disk a folder takes. What cannot be looked at takes nothing.
+func size(folder string) int64 {
+	var n int64
+	_ = filepath.WalkDir(folder, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			n += info.Size()
+		}
+		return nil
+	})
+	return n
+}
+
+// Prune removes folder, keeper and refs of a workspace whose work is in another branch of the caller's, or which has
+// none. Why says what stays, and for what reason.
+func (k *Keeper) Prune(ctx context.Context, id troupe.SessionID) (removed bool, why string, err error) {
+	if _, ok := troupe.ParseSessionID(string(id)); !ok {
+		return false, "", fmt.Errorf("a workspace of %q: %w", id, troupe.ErrNotFound)
+	}
+	release, err := k.hold(ctx, string(id))
+	if err != nil {
+		return false, "", err
+	}
+	defer release()
+	rec, err := readRecord(filepath.Join(k.data, string(id)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, "", fmt.Errorf("a workspace of %s: %w", id, troupe.ErrNotFound)
+	}
+	if err != nil {
+		return false, "", err
+	}
+	p, err := k.place(rec.Workspace)
+	if err != nil {
+		return false, "", err
+	}
+	if rec.State == made {
+		return false, "its agent has not ended", nil
+	}
+	if err := k.putBack(p, rec); err != nil {
+		return false, "", err
+	}
+	if rec.Base.Commit != "" {
+		// What was done there since the end is part of it.
+		res, err := k.close(ctx, p, rec, "")
+		if err != nil || !res.Gone {
+			return false, res.Kept, err
+		}
+		if _, err := k.read(p); errors.Is(err, fs.ErrNotExist) {
+			return true, "", nil // there was nothing in it
+		}
+	}
+	return k.prune(ctx, p, rec)
+}
+
+func (k *Keeper) prune(ctx context.Context, p place, rec *record) (removed bool, why string, err error) {
+	kept, err := readKept(p)
+	if err != nil {
+		return false, "", err
+	}
+	var c *caller
+	if p.ws.Kind == troupe.WorkspaceTree {
+		if c, err = k.callerOf(ctx, p.ws.Of); err != nil {
+			return false, "the repository it is from cannot be read", nil //nolint:nilerr // it stays, and is said why
+		}
+	}
+	if k.unmerged(ctx, p, rec, c, kept) {
+		return false, "it has work that no other branch has", nil
+	}
+	if c != nil {
+		if why, err = k.pruneRefs(ctx, p, rec, c); err != nil {
+			return false, "", err
+		}
+	}
+	if err := errors.Join(removeTree(p.making), removeTree(p.repo), k.step("pruned")); err != nil {
+		return false, "", err
+	}
+	k.tidy(p)
+	return true, why, os.RemoveAll(p.folder)
+}
+
+// pruneRefs removes the refs of the caller's repository that another of its refs reaches; the others are named.
+func (k *Keeper) pruneRefs(ctx context.Context, p place, rec *record, c *caller) (why string, err error) {
+	release, err := k.holdCaller(ctx, c)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	list, err := c.out(ctx, "for-each-ref", "--format=%(objectname) %(refname)",
+		strings.TrimSuffix(refOf(p.ws, ""), "/"))
+	if err != nil {
+		return "", err
+	}
+	var commands, stay []string
+	for line := range strings.Lines(list) {
+		id, name, _ := strings.Cut(strings.TrimSpace(line), " ")
+		lone, err := c.out(ctx, "rev-list", "-1", id, "--not", "--exclude="+refOf(p.ws, "*"), "--all")
+		if err != nil {
+			return "", err
+		}
+		if lone == "" {
+			commands = append(commands, "delete "+name+"\x00"+id+"\x00")
+		} else {
+			stay = append(stay, name)
+		}
+	}
+	if own := rec.Own; own != "" && len(stay) == 0 {
+		if _, err := c.out(ctx, "merge-base", "--is-ancestor", "refs/heads/"+own, "HEAD"); err == nil {
+			if id, err := c.out(ctx, "rev-parse", "--verify", "refs/heads/"+own); err == nil && own != c.branch {
+				commands = append(commands, "delete refs/heads/"+own+"\x00"+id+"\x00")
+			}
+		}
+	}
+	if len(stay) > 0 {
+		why = "no branch has all of " + some(stay) + ": these stay"
+	}
+	if len(commands) == 0 {
+		return why, nil
+	}
+	return why, errors.Join(c.update(ctx, commands), k.step("refs pruned"))
+}
