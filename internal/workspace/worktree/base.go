@@ -19,11 +19,11 @@ func refOf(ws troupe.Workspace, name string) string {
 }
 
 // base settles what the workspace begins with, and has it kept, before anything is built on it. It never moves.
-func (k *Keeper) base(ctx context.Context, p place, r repo, c *caller, rec *record, m Making) error {
+func (p place) base(ctx context.Context, r repo, c *caller, rec *record, m Making) error {
 	if c == nil {
 		return errors.New("no copies yet")
 	}
-	release, err := k.holdCaller(ctx, c)
+	release, err := p.k.holdCaller(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -37,15 +37,15 @@ func (k *Keeper) base(ctx context.Context, p place, r repo, c *caller, rec *reco
 		if err := c.supported(ctx); err != nil {
 			return err
 		}
-		if rec.Base, err = k.present(ctx, p, r, c, m); err != nil {
+		if rec.Base, err = p.k.present(ctx, p, r, c, m); err != nil {
 			return err
 		}
-		if err := errors.Join(k.write(p, rec), k.step("base")); err != nil {
+		if err := errors.Join(p.k.write(p, rec), p.k.step("base")); err != nil {
 			return err
 		}
 	}
 	return errors.Join(c.update(ctx, []string{"update " + refOf(p.ws, "base") + "\x00" + rec.Base.Commit + "\x00\x00"}),
-		k.step("kept base"))
+		p.k.step("kept base"))
 }
 
 // update changes refs of the caller's repository, all or none. Another program that has a lock there is waited for.

@@ -37,29 +37,29 @@ func (k *Keeper) Close(ctx context.Context, ws troupe.Workspace, message string)
 	if err != nil {
 		return res, err
 	}
-	if err := k.putBack(p, rec); err != nil {
+	if err := p.putBack(); err != nil {
 		return res, err
 	}
 	if rec.Base.Commit == "" {
 		return res, errors.New("the workspace " + ws.Name + " was never made")
 	}
-	return k.close(ctx, p, rec, message)
+	return p.close(ctx, rec, message)
 }
 
 // close is Close of a workspace that was made.
-func (k *Keeper) close(ctx context.Context, p place, rec *record, message string) (troupe.WorkspaceResult, error) {
+func (p place) close(ctx context.Context, rec *record, message string) (troupe.WorkspaceResult, error) {
 	res := troupe.WorkspaceResult{Kind: p.ws.Kind, Name: p.ws.Name, Folder: p.ws.Folder, Base: rec.Base.Commit}
-	r, err := k.keeper(p)
+	r, err := p.k.keeper(p)
 	if err != nil {
 		return res, err
 	}
-	there, err := k.there(p, rec)
+	there, err := p.there(rec)
 	if err != nil {
 		return res, err
 	}
 	var s saved
 	if there {
-		s, err = k.save(ctx, p, rec, p.ws.Top, nil)
+		s, err = p.k.save(ctx, p, rec, p.ws.Top, nil)
 	} else {
 		s.kept, err = readKept(p)
 		s.Tree = s.kept.newest(rec)
@@ -67,7 +67,7 @@ func (k *Keeper) close(ctx context.Context, p place, rec *record, message string
 	if err != nil {
 		return res, err
 	}
-	e := &ending{k: k, p: p, r: r, rec: rec, saved: s, res: res, there: there}
+	e := &ending{k: p.k, p: p, r: r, rec: rec, saved: s, res: res, there: there}
 	return e.res, e.run(ctx, message)
 }
 
@@ -412,7 +412,7 @@ func (e *ending) removeFolder(ctx context.Context) error {
 	}
 	e.res.Gone = true
 	_ = removeTree(e.p.gone) // what stays of it is no work, and is removed the next time
-	e.k.tidy(e.p)
+	e.p.tidy()
 	return nil
 }
 
@@ -449,8 +449,8 @@ func some(names []string) string {
 }
 
 // tidy removes the folders above a workspace that are empty now.
-func (k *Keeper) tidy(p place) {
-	for at := filepath.Dir(p.ws.Top); at != k.folders && troupe.Within(at, k.folders); at = filepath.Dir(at) {
+func (p place) tidy() {
+	for at := filepath.Dir(p.ws.Top); at != p.k.folders && troupe.Within(at, p.k.folders); at = filepath.Dir(at) {
 		if os.Remove(at) != nil {
 			return // something is in it
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // fill writes the files of a workspace into the folder where it is made, and the repository that its agent sees.
-func (k *Keeper) fill(ctx context.Context, p place, r repo, c *caller, rec *record, m Making) error {
+func (p place) fill(ctx context.Context, r repo, c *caller, rec *record, m Making) error {
 	kept, err := readKept(p)
 	if err != nil {
 		return err
@@ -25,7 +25,7 @@ func (k *Keeper) fill(ctx context.Context, p place, r repo, c *caller, rec *reco
 	if err := r.on(p.making).set("checkout.workers=0").run(ctx, "read-tree", "--reset", "-u", from); err != nil {
 		return err
 	}
-	if err := k.step("checkout"); err != nil {
+	if err := p.k.step("checkout"); err != nil {
 		return err
 	}
 	if len(kept) == 0 {
@@ -39,16 +39,16 @@ func (k *Keeper) fill(ctx context.Context, p place, r repo, c *caller, rec *reco
 		}
 	}
 	if p.ws.Kind == troupe.WorkspaceTree {
-		if err := k.agentRepository(ctx, p, r, c, rec, kept); err != nil {
+		if err := p.agentRepository(ctx, r, c, rec, kept); err != nil {
 			return err
 		}
 	}
 	sub := strings.TrimPrefix(p.ws.Folder, p.ws.Top)
-	return errors.Join(os.MkdirAll(p.making+sub, 0o700), k.step("filled"))
+	return errors.Join(os.MkdirAll(p.making+sub, 0o700), p.k.step("filled"))
 }
 
 // agentRepository makes the repository that the agent sees. Nothing of ours depends on it from then on.
-func (k *Keeper) agentRepository(ctx context.Context, p place, r repo, c *caller, rec *record, kept kept) error {
+func (p place) agentRepository(ctx context.Context, r repo, c *caller, rec *record, kept kept) error {
 	y, err := carryOf(c)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (k *Keeper) agentRepository(ctx context.Context, p place, r repo, c *caller
 	if err := disk.Cache(filepath.Join(p.folder, "born"), packed(refs)); err != nil {
 		return err
 	}
-	was := k.wasAt(ctx, p, r, rec, kept)
+	was := p.wasAt(ctx, r, rec, kept)
 	if err := layOut(dir, was.head, y); err != nil {
 		return err
 	}

@@ -62,6 +62,7 @@ type Making struct {
 
 // place is where things of one workspace are.
 type place struct {
+	k      *Keeper
 	ws     troupe.Workspace
 	folder string // of the keeper and the record
 	repo   string // the keeper
@@ -83,7 +84,7 @@ func (k *Keeper) place(ws troupe.Workspace) (place, error) {
 	}
 	folder, project := filepath.Join(k.data, string(ws.Owner)), filepath.Join(k.folders, k.project(ws.Of))
 	id := string(ws.Owner)
-	return place{ws: ws, folder: folder, repo: filepath.Join(folder, "repo.git"),
+	return place{k: k, ws: ws, folder: folder, repo: filepath.Join(folder, "repo.git"),
 		making: filepath.Join(project, ".making-"+id), leave: filepath.Join(project, ".leave-"+id),
 		gone: filepath.Join(project, ".gone-"+id)}, nil
 }
@@ -112,7 +113,7 @@ func (k *Keeper) Open(ctx context.Context, ws troupe.Workspace, m Making) (troup
 	rec, err := k.read(p)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if err = k.vacant(p); err != nil {
+		if err = p.vacant(); err != nil {
 			return troupe.WorkspaceBase{}, err
 		}
 		rec = &record{Workspace: ws, State: making, Made: k.now()}
@@ -123,34 +124,34 @@ func (k *Keeper) Open(ctx context.Context, ws troupe.Workspace, m Making) (troup
 	if err != nil {
 		return troupe.WorkspaceBase{}, err
 	}
-	if err := k.open(ctx, p, rec, m); err != nil {
+	if err := p.open(ctx, rec, m); err != nil {
 		return troupe.WorkspaceBase{}, err
 	}
 	return rec.Base, nil
 }
 
-func (k *Keeper) open(ctx context.Context, p place, rec *record, m Making) error {
-	if err := k.putBack(p, rec); err != nil {
+func (p place) open(ctx context.Context, rec *record, m Making) error {
+	if err := p.putBack(); err != nil {
 		return err
 	}
-	there, err := k.there(p, rec)
+	there, err := p.there(rec)
 	if err != nil {
 		return err
 	}
 	if !there {
-		if err := k.make(ctx, p, rec, m); err != nil {
+		if err := p.make(ctx, rec, m); err != nil {
 			return err
 		}
 	}
 	if rec.State != made {
 		rec.State = made
-		return k.write(p, rec)
+		return p.k.write(p, rec)
 	}
 	return nil
 }
 
 // there reports whether the folder is at its place, and whole.
-func (k *Keeper) there(p place, rec *record) (bool, error) {
+func (p place) there(rec *record) (bool, error) {
 	info, err := os.Lstat(p.ws.Top)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -166,45 +167,45 @@ func (k *Keeper) there(p place, rec *record) (bool, error) {
 }
 
 // make fills the folder beside its place, and moves it there whole.
-func (k *Keeper) make(ctx context.Context, p place, rec *record, m Making) error {
-	r, err := k.keeper(p)
+func (p place) make(ctx context.Context, rec *record, m Making) error {
+	r, err := p.k.keeper(p)
 	if err != nil {
 		return err
 	}
 	var c *caller
 	if p.ws.Kind == troupe.WorkspaceTree {
-		if c, err = k.callerOf(ctx, p.ws.Of); err != nil {
+		if c, err = p.k.callerOf(ctx, p.ws.Of); err != nil {
 			return err
 		}
 	}
-	if err := errors.Join(writeKeeper(p, c), k.step("keeper")); err != nil {
+	if err := errors.Join(writeKeeper(p, c), p.k.step("keeper")); err != nil {
 		return err
 	}
 	if rec.Base.Commit == "" {
-		if err := k.base(ctx, p, r, c, rec, m); err != nil {
+		if err := p.base(ctx, r, c, rec, m); err != nil {
 			return err
 		}
 	}
-	if err := k.parents(p); err != nil {
+	if err := p.parents(); err != nil {
 		return err
 	}
-	if err := errors.Join(removeTree(p.making), os.Mkdir(p.making, 0o700), k.step("folder")); err != nil {
+	if err := errors.Join(removeTree(p.making), os.Mkdir(p.making, 0o700), p.k.step("folder")); err != nil {
 		return err
 	}
-	if err := k.fill(ctx, p, r, c, rec, m); err != nil {
+	if err := p.fill(ctx, r, c, rec, m); err != nil {
 		return err
 	}
-	return k.settle(p, rec)
+	return p.settle(rec)
 }
 
 // settle gives the folder that was made its name.
-func (k *Keeper) settle(p place, rec *record) error {
+func (p place) settle(rec *record) error {
 	info, err := os.Lstat(p.making)
 	if err != nil {
 		return err
 	}
 	rec.Inode, rec.State = inode(info), making
-	if err := errors.Join(k.write(p, rec), k.step("named")); err != nil {
+	if err := errors.Join(p.k.write(p, rec), p.k.step("named")); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(p.ws.Top); err == nil {
@@ -213,5 +214,5 @@ func (k *Keeper) settle(p place, rec *record) error {
 	if err := os.Rename(p.making, p.ws.Top); err != nil {
 		return err
 	}
-	return k.step("settled")
+	return p.k.step("settled")
 }

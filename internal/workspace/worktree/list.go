@@ -97,7 +97,7 @@ func (k *Keeper) row(ctx context.Context, rec *record, callers map[string]*calle
 		c, _ = k.callerOf(ctx, rec.Workspace.Of) // one that is gone has merged nothing
 		callers[rec.Workspace.Of] = c
 	}
-	row.Unmerged = k.unmerged(ctx, p, rec, c, kept)
+	row.Unmerged = p.unmerged(ctx, rec, c, kept)
 	return row, nil
 }
 
@@ -112,11 +112,11 @@ func (k kept) tip(rec *record) string {
 }
 
 // unmerged reports whether there is work that no branch but the workspace's own has.
-func (k *Keeper) unmerged(ctx context.Context, p place, rec *record, c *caller, kept kept) bool {
+func (p place) unmerged(ctx context.Context, rec *record, c *caller, kept kept) bool {
 	if rec.Base.Commit == "" {
 		return false
 	}
-	r, err := k.keeper(p)
+	r, err := p.k.keeper(p)
 	if err != nil {
 		return true
 	}
@@ -184,12 +184,12 @@ func (k *Keeper) Prune(ctx context.Context, id troupe.SessionID) (removed bool, 
 	if rec.State == made {
 		return false, "its agent has not ended", nil
 	}
-	if err := k.putBack(p, rec); err != nil {
+	if err := p.putBack(); err != nil {
 		return false, "", err
 	}
 	if rec.Base.Commit != "" {
 		// What was done there since the end is part of it.
-		res, err := k.close(ctx, p, rec, "")
+		res, err := p.close(ctx, rec, "")
 		if err != nil || !res.Gone {
 			return false, res.Kept, err
 		}
@@ -197,38 +197,38 @@ func (k *Keeper) Prune(ctx context.Context, id troupe.SessionID) (removed bool, 
 			return true, "", nil // there was nothing in it
 		}
 	}
-	return k.prune(ctx, p, rec)
+	return p.prune(ctx, rec)
 }
 
-func (k *Keeper) prune(ctx context.Context, p place, rec *record) (removed bool, why string, err error) {
+func (p place) prune(ctx context.Context, rec *record) (removed bool, why string, err error) {
 	kept, err := readKept(p)
 	if err != nil {
 		return false, "", err
 	}
 	var c *caller
 	if p.ws.Kind == troupe.WorkspaceTree {
-		if c, err = k.callerOf(ctx, p.ws.Of); err != nil {
+		if c, err = p.k.callerOf(ctx, p.ws.Of); err != nil {
 			return false, "the repository it is from cannot be read", nil //nolint:nilerr // it stays, and is said why
 		}
 	}
-	if k.unmerged(ctx, p, rec, c, kept) {
+	if p.unmerged(ctx, rec, c, kept) {
 		return false, "it has work that no other branch has", nil
 	}
 	if c != nil {
-		if why, err = k.pruneRefs(ctx, p, rec, c); err != nil {
+		if why, err = p.pruneRefs(ctx, rec, c); err != nil {
 			return false, "", err
 		}
 	}
-	if err := errors.Join(removeTree(p.making), removeTree(p.repo), k.step("pruned")); err != nil {
+	if err := errors.Join(removeTree(p.making), removeTree(p.repo), p.k.step("pruned")); err != nil {
 		return false, "", err
 	}
-	k.tidy(p)
+	p.tidy()
 	return true, why, os.RemoveAll(p.folder)
 }
 
 // pruneRefs removes the refs of the caller's repository that another of its refs reaches; the others are named.
-func (k *Keeper) pruneRefs(ctx context.Context, p place, rec *record, c *caller) (why string, err error) {
-	release, err := k.holdCaller(ctx, c)
+func (p place) pruneRefs(ctx context.Context, rec *record, c *caller) (why string, err error) {
+	release, err := p.k.holdCaller(ctx, c)
 	if err != nil {
 		return "", err
 	}
@@ -264,5 +264,5 @@ func (k *Keeper) pruneRefs(ctx context.Context, p place, rec *record, c *caller)
 	if len(commands) == 0 {
 		return why, nil
 	}
-	return why, errors.Join(c.update(ctx, commands), k.step("refs pruned"))
+	return why, errors.Join(c.update(ctx, commands), p.k.step("refs pruned"))
 }

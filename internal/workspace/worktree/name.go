@@ -103,8 +103,8 @@ func taken(path string) error {
 }
 
 // vacant refuses a place where something is already, or to which a link leads.
-func (k *Keeper) vacant(p place) error {
-	if err := k.straight(p.ws.Top); err != nil {
+func (p place) vacant() error {
+	if err := p.k.straight(p.ws.Top); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(p.ws.Top); !errors.Is(err, fs.ErrNotExist) {
@@ -113,7 +113,7 @@ func (k *Keeper) vacant(p place) error {
 		}
 		return err
 	}
-	return k.apart(p.ws)
+	return p.k.apart(p.ws)
 }
 
 // straight refuses links on the way from the folder of all workspaces to one of them.
@@ -160,23 +160,23 @@ func (k *Keeper) apart(ws troupe.Workspace) error {
 }
 
 // parents makes the folders above a workspace.
-func (k *Keeper) parents(p place) error {
-	if err := os.MkdirAll(k.folders, 0o700); err != nil {
+func (p place) parents() error {
+	if err := os.MkdirAll(p.k.folders, 0o700); err != nil {
 		return err
 	}
-	if err := k.straight(p.ws.Top); err != nil {
+	if err := p.k.straight(p.ws.Top); err != nil {
 		return err
 	}
-	rel, err := filepath.Rel(k.folders, filepath.Dir(p.ws.Top))
+	rel, err := filepath.Rel(p.k.folders, filepath.Dir(p.ws.Top))
 	if err != nil {
 		return err
 	}
-	at := k.folders
+	at := p.k.folders
 	for part := range strings.SplitSeq(rel, string(filepath.Separator)) {
 		at = filepath.Join(at, part)
 		if err := os.Mkdir(at, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 	}
-	return k.straight(p.ws.Top)
+	return p.k.straight(p.ws.Top)
 }

@@ -60,7 +60,7 @@ func (k *Keeper) Plan(ctx context.Context, w Wish) (troupe.Workspace, error) {
 	if err != nil {
 		return none, err
 	}
-	return ws, k.vacant(p)
+	return ws, p.vacant()
 }
 
 // name gives the workspace its name, and with it its folder and its branch.

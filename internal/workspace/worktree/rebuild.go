@@ -21,7 +21,7 @@ type was struct {
 }
 
 // wasAt says where HEAD was, and the refs. A commit that was made at an end is on the branch since.
-func (k *Keeper) wasAt(ctx context.Context, p place, r repo, rec *record, kept kept) was {
+func (p place) wasAt(ctx context.Context, r repo, rec *record, kept kept) was {
 	w := was{commit: kept["HEAD"]}
 	branch := rec.Branch
 	if w.commit == "" {

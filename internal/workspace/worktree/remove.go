@@ -42,7 +42,7 @@ func open(root *os.Root, folder string) {
 
 // putBack looks after what a killed end left. A folder that was about to be removed, of which it is not known that
 // all is kept, gets its place again.
-func (k *Keeper) putBack(p place, _ *record) error {
+func (p place) putBack() error {
 	if err := removeTree(p.gone); err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func (k *Keeper) Save(ctx context.Context, ws troupe.Workspace, changed []string
 	if err != nil {
 		return troupe.Checkpoint{}, fmt.Errorf("save the workspace %s: %w", ws.Name, err)
 	}
-	if err := k.putBack(p, rec); err != nil {
+	if err := p.putBack(); err != nil {
 		return troupe.Checkpoint{}, err
 	}
 	s, err := k.save(ctx, p, rec, ws.Top, changed)
@@ -64,7 +64,7 @@ func (k *Keeper) save(ctx context.Context, p place, rec *record, folder string, 
 	next := maps.Clone(kept)
 	out := saved{}
 	if p.ws.Kind == troupe.WorkspaceTree {
-		branch, err := k.keep(ctx, p, r, folder, next)
+		branch, err := p.keep(ctx, r, folder, next)
 		if err != nil {
 			out.why = err.Error()
 		} else if branch != rec.Branch {
@@ -162,7 +162,7 @@ func (r repo) known(ctx context.Context, folder string, changed []string) (scan,
 }
 
 // keep brings to the keeper what an agent's repository refers to, and says on which branch it is.
-func (k *Keeper) keep(ctx context.Context, p place, r repo, folder string, next kept) (branch string, err error) {
+func (p place) keep(ctx context.Context, r repo, folder string, next kept) (branch string, err error) {
 	agent, err := agentDir(folder)
 	if err != nil {
 		return "", err
