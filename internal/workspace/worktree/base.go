@@ -21,7 +21,7 @@ func refOf(ws troupe.Workspace, name string) string {
 // base settles what the workspace begins with, and has it kept, before anything is built on it. It never moves.
 func (p place) base(ctx context.Context, r repo, c *caller, rec *record, m Making) error {
 	if c == nil {
-		return errors.New("no copies yet")
+		return p.baseOfCopy(ctx, r, rec, m)
 	}
 	release, err := p.k.holdCaller(ctx, c)
 	if err != nil {

@@ -60,7 +60,7 @@ func (k *Keeper) callerOf(ctx context.Context, of string) (*caller, error) {
 	if err != nil {
 		return nil, refused(of, err.Error(), copyHint)
 	}
-	c := &caller{repo: repo{*g}, top: of, patience: k.patience}
+	c := &caller{repo: repo{runner: *g}, top: of, patience: k.patience}
 	out, err := c.out(ctx, "rev-parse", "--path-format=absolute", "--absolute-git-dir", "--git-common-dir",
 		"--show-object-format", "--show-toplevel")
 	lines := strings.Split(out, "\n")

@@ -16,8 +16,10 @@ import (
 )
 
 // Close is the end of a run. What is not committed is committed, all of it is kept in the caller's repository, and
-// then the folder goes, unless something would go with it. The message is the subject of the commit.
-func (k *Keeper) Close(ctx context.Context, ws troupe.Workspace, message string) (troupe.WorkspaceResult, error) {
+// then the folder goes, unless something would go with it. The message is the subject of the commit, and stay why the
+// folder is to stay in any case; "": it need not.
+func (k *Keeper) Close(ctx context.Context, ws troupe.Workspace, message, stay string) (troupe.WorkspaceResult,
+	error) {
 	res := troupe.WorkspaceResult{Kind: ws.Kind, Name: ws.Name, Folder: ws.Folder}
 	p, err := k.place(ws)
 	if err != nil {
@@ -43,11 +45,11 @@ func (k *Keeper) Close(ctx context.Context, ws troupe.Workspace, message string)
 	if rec.Base.Commit == "" {
 		return res, errors.New("the workspace " + ws.Name + " was never made")
 	}
-	return p.close(ctx, rec, message)
+	return p.close(ctx, rec, message, stay)
 }
 
 // close is Close of a workspace that was made.
-func (p place) close(ctx context.Context, rec *record, message string) (troupe.WorkspaceResult, error) {
+func (p place) close(ctx context.Context, rec *record, message, stay string) (troupe.WorkspaceResult, error) {
 	res := troupe.WorkspaceResult{Kind: p.ws.Kind, Name: p.ws.Name, Folder: p.ws.Folder, Base: rec.Base.Commit}
 	r, err := p.k.keeper(p)
 	if err != nil {
@@ -67,7 +69,7 @@ func (p place) close(ctx context.Context, rec *record, message string) (troupe.W
 	if err != nil {
 		return res, err
 	}
-	e := &ending{k: p.k, p: p, r: r, rec: rec, saved: s, res: res, there: there}
+	e := &ending{k: p.k, p: p, r: r, rec: rec, saved: s, res: res, there: there, stay: stay}
 	return e.res, e.run(ctx, message)
 }
 
@@ -80,6 +82,7 @@ type ending struct {
 	saved
 	res    troupe.WorkspaceResult
 	there  bool
+	stay   string
 	caller *caller
 }
 
@@ -195,7 +198,7 @@ func (e *ending) hand(ctx context.Context) error {
 				short = "other/" + short
 			}
 			want[short] = id
-		case strings.HasPrefix(name, "stashed/"):
+		case strings.HasPrefix(name, "stashed/"), strings.HasPrefix(name, "beside"):
 			want[name] = id
 		}
 	}
@@ -384,6 +387,10 @@ func (e *ending) removeFolder(ctx context.Context) error {
 		e.res.Gone = true
 		return nil
 	}
+	if e.stay != "" {
+		e.res.Kept = e.stay
+		return nil
+	}
 	why, err := e.loses(ctx, e.p.ws.Top)
 	if err != nil || why != "" {
 		e.res.Kept = why
@@ -423,6 +430,18 @@ func (e *ending) loses(ctx context.Context, folder string) (string, error) {
 	}
 	if len(e.odd) > 0 {
 		return "it has what git cannot keep: " + some(e.odd), nil
+	}
+	if e.r.all {
+		return "", nil
+	}
+	entries, err := e.r.out(ctx, "ls-files", "-s", "-z")
+	if err != nil {
+		return "", err
+	}
+	for _, name := range gitlinksOf(entries) {
+		if inside, err := os.ReadDir(filepath.Join(folder, name)); err == nil && len(inside) > 0 {
+			return "the submodule " + name + " is checked out there, which no commit keeps", nil
+		}
 	}
 	list, err := e.r.on(folder).out(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
 	if err != nil {

@@ -28,7 +28,7 @@ func (p place) fill(ctx context.Context, r repo, c *caller, rec *record, m Makin
 	if err := p.k.step("checkout"); err != nil {
 		return err
 	}
-	if len(kept) == 0 {
+	if kept["base"] == "" {
 		tree, err := r.out(ctx, "rev-parse", "--verify", rec.Base.Commit+"^{tree}")
 		if err != nil {
 			return err
@@ -42,6 +42,9 @@ func (p place) fill(ctx context.Context, r repo, c *caller, rec *record, m Makin
 		if err := p.agentRepository(ctx, r, c, rec, kept); err != nil {
 			return err
 		}
+	}
+	if err := p.restoreBeside(ctx, r, kept); err != nil {
+		return err
 	}
 	sub := strings.TrimPrefix(p.ws.Folder, p.ws.Top)
 	return errors.Join(os.MkdirAll(p.making+sub, 0o700), p.k.step("filled"))

@@ -96,7 +96,8 @@ func (k *Keeper) keeper(p place) (repo, error) {
 		return repo{}, err
 	}
 	env := append(git.Environ(k.environ), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_DIR="+p.repo)
-	return repo{git.Runner{Path: path, Dir: p.repo, Env: env, Settings: git.SafeSettings()}}, nil
+	return repo{runner: git.Runner{Path: path, Dir: p.repo, Env: env, Settings: git.SafeSettings()},
+		all: p.ws.Kind != troupe.WorkspaceTree}, nil
 }
 
 // Open makes the workspace, or finds it as it is, or rebuilds it from the newest of what is kept.
@@ -113,7 +114,7 @@ func (k *Keeper) Open(ctx context.Context, ws troupe.Workspace, m Making) (troup
 	rec, err := k.read(p)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if err = p.vacant(); err != nil {
+		if err = p.free(); err != nil {
 			return troupe.WorkspaceBase{}, err
 		}
 		rec = &record{Workspace: ws, State: making, Made: k.now()}
@@ -186,7 +187,7 @@ func (p place) make(ctx context.Context, rec *record, m Making) error {
 			return err
 		}
 	}
-	if err := p.parents(); err != nil {
+	if err := errors.Join(p.k.apart(p.ws), p.parents()); err != nil {
 		return err
 	}
 	if err := errors.Join(removeTree(p.making), os.Mkdir(p.making, 0o700), p.k.step("folder")); err != nil {

@@ -33,7 +33,9 @@ type carry struct {
 
 func carryOf(c *caller) (carry, error) {
 	if c == nil {
-		return carry{format: "sha1"}, nil
+		// The bytes of a copy are those of its files, whatever attributes they ask for.
+		return carry{format: "sha1", files: map[string][]byte{
+			"info/attributes": []byte("* -text -eol -ident -filter !working-tree-encoding\n")}}, nil
 	}
 	y := carry{format: c.format, settings: map[string]string{}, files: map[string][]byte{}}
 	for _, name := range carried() {

@@ -102,8 +102,8 @@ func taken(path string) error {
 		Hint: "choose another name, or move it away"}
 }
 
-// vacant refuses a place where something is already, or to which a link leads.
-func (p place) vacant() error {
+// free refuses a place where something is already, or to which a link leads.
+func (p place) free() error {
 	if err := p.k.straight(p.ws.Top); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (p place) vacant() error {
 		}
 		return err
 	}
-	return p.k.apart(p.ws)
+	return nil
 }
 
 // straight refuses links on the way from the folder of all workspaces to one of them.

@@ -1,7 +1,6 @@
 package worktree
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -23,8 +22,9 @@ type Wish struct {
 	From  string // the folder in which the caller's tools act
 }
 
-// Plan settles where a workspace will be. It changes nothing.
-func (k *Keeper) Plan(ctx context.Context, w Wish) (troupe.Workspace, error) {
+// Plan settles where a workspace will be. It changes nothing, and looks at no more than a few names on the disk:
+// whether the repository is one of which there can be a worktree is found out by Open.
+func (k *Keeper) Plan(w Wish) (troupe.Workspace, error) {
 	var none troupe.Workspace
 	from, err := filepath.Abs(w.From)
 	if err == nil {
@@ -46,9 +46,6 @@ func (k *Keeper) Plan(ctx context.Context, w Wish) (troupe.Workspace, error) {
 			return none, refused(from, "it is in no git repository", copyHint)
 		}
 		ws.Of = around
-		if _, err := k.callerOf(ctx, around); err != nil {
-			return none, err
-		}
 	case troupe.WorkspaceCopy, troupe.WorkspaceEmpty:
 	default:
 		return none, fmt.Errorf("no folder is made for %q", w.Kind)
@@ -60,7 +57,13 @@ func (k *Keeper) Plan(ctx context.Context, w Wish) (troupe.Workspace, error) {
 	if err != nil {
 		return none, err
 	}
-	return ws, p.vacant()
+	if err := p.free(); err != nil {
+		return none, err
+	}
+	if strings.Contains(ws.Name, "/") {
+		return ws, k.apart(ws)
+	}
+	return ws, nil
 }
 
 // name gives the workspace its name, and with it its folder and its branch.

@@ -15,7 +15,11 @@ import (
 const outputMost = 512 << 20
 
 // repo runs git on one repository, with all of its places given by the environment.
-type repo struct{ runner git.Runner }
+type repo struct {
+	runner git.Runner
+	// all: no file is ignored, as in a copy.
+	all bool
+}
 
 // with adds to the environment: the last of a name counts.
 func (r repo) with(env ...string) repo {

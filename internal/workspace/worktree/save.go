@@ -88,8 +88,18 @@ func (k *Keeper) save(ctx context.Context, p place, rec *record, folder string, 
 			return saved{}, err
 		}
 	}
+	if changed == nil {
+		if err := r.takeNested(ctx, folder, &s); err != nil {
+			return saved{}, err
+		}
+	}
 	if err := r.take(ctx, folder, s); err != nil {
 		return saved{}, err
+	}
+	if changed == nil {
+		if err := p.saveBeside(ctx, r, folder, next); err != nil {
+			return saved{}, err
+		}
 	}
 	out.odd, out.Tip = s.odd, next["HEAD"]
 	// Also when nothing is new in the index: a process may have died before what is in it was kept.
@@ -118,7 +128,7 @@ func (r repo) takeForced(ctx context.Context, folder, head string, s *scan) erro
 	if err != nil {
 		return err
 	}
-	more, err := sortOut(folder, fields(list))
+	more, err := r.sortOut(ctx, folder, fields(list))
 	if err != nil {
 		return err
 	}
@@ -152,13 +162,16 @@ func (r repo) known(ctx context.Context, folder string, changed []string) (scan,
 			return r.scan(ctx, folder)
 		}
 	}
+	if r.all {
+		return r.sortOut(ctx, folder, names)
+	}
 	ignored, err := r.on(folder).feed(ctx, strings.Join(names, "\x00")+"\x00", "check-ignore", "-z", "--stdin")
 	if err != nil && !exited(err, 1) {
 		return r.scan(ctx, folder) // one of them is below a link by now, or in a repository of its own
 	}
 	skip := fields(ignored)
 	names = slices.DeleteFunc(names, func(n string) bool { return slices.Contains(skip, n) })
-	return sortOut(folder, names)
+	return r.sortOut(ctx, folder, names)
 }
 
 // keep brings to the keeper what an agent's repository refers to, and says on which branch it is.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -21,8 +22,11 @@ type scan struct {
 
 // scan finds what has changed in a folder. Ignored files are not looked at.
 func (r repo) scan(ctx context.Context, folder string) (scan, error) {
-	list, err := r.on(folder).out(ctx, "ls-files", "-z", "-t", "--modified", "--deleted", "--others",
-		"--exclude-standard")
+	args := []string{"ls-files", "-z", "-t", "--modified", "--deleted", "--others"}
+	if !r.all {
+		args = append(args, "--exclude-standard")
+	}
+	list, err := r.on(folder).out(ctx, args...)
 	if err != nil {
 		return scan{}, err
 	}
@@ -32,12 +36,13 @@ func (r repo) scan(ctx context.Context, folder string) (scan, error) {
 			names = append(names, name)
 		}
 	}
-	return sortOut(folder, names)
+	return r.sortOut(ctx, folder, names)
 }
 
 // sortOut looks at each name that is not as the index has it.
-func sortOut(folder string, names []string) (scan, error) {
+func (r repo) sortOut(ctx context.Context, folder string, names []string) (scan, error) {
 	var s scan
+	var folders []string
 	seen := map[string]bool{}
 	for _, name := range names {
 		if seen[name] {
@@ -53,15 +58,46 @@ func sortOut(folder string, names []string) (scan, error) {
 			return scan{}, err
 		case strings.HasSuffix(name, "/"):
 			s.nested = append(s.nested, name)
-		case info.IsDir(): // a file made way for a folder, whose files are listed
-			s.gone = append(s.gone, name)
+		case info.IsDir():
+			folders = append(folders, name)
 		case info.Mode().IsRegular() && readable(path), info.Mode()&fs.ModeSymlink != 0:
 			s.here = append(s.here, name)
 		default:
 			s.odd = append(s.odd, name)
 		}
 	}
-	return s, nil
+	links, err := r.gitlinks(ctx, folders)
+	for _, name := range folders {
+		if slices.Contains(links, name) {
+			s.here = append(s.here, name) // a submodule at another commit
+		} else {
+			s.gone = append(s.gone, name) // a file made way for a folder, whose files are listed
+		}
+	}
+	return s, err
+}
+
+// gitlinks are those of the names that the index has as submodules.
+func (r repo) gitlinks(ctx context.Context, names []string) ([]string, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	list, err := r.out(ctx, append([]string{"--literal-pathspecs", "ls-files", "-s", "-z", "--"}, names...)...)
+	if err != nil {
+		return nil, err
+	}
+	return gitlinksOf(list), nil
+}
+
+// gitlinksOf picks the submodules out of what ls-files printed.
+func gitlinksOf(list string) []string {
+	var links []string
+	for _, entry := range fields(list) {
+		if about, name, ok := strings.Cut(entry, "\t"); ok && strings.HasPrefix(about, "160000 ") {
+			links = append(links, name)
+		}
+	}
+	return links
 }
 
 // lookAt is Lstat of a file that no link leads to: one below a link is not there.

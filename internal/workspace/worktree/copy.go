@@ -1,0 +1,54 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// baseOfCopy is base for a workspace that has no repository of a caller: all files of the folder that it is a copy of,
+// ignored ones too, or none. The keeper alone has it.
+func (p place) baseOfCopy(ctx context.Context, r repo, rec *record, m Making) error {
+	kept, err := readKept(p)
+	if err != nil {
+		return err
+	}
+	if rec.Base.Commit != "" && kept["base"] == rec.Base.Commit {
+		return nil
+	}
+	if err := os.Remove(filepath.Join(p.repo, "index")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	b := troupe.WorkspaceBase{}
+	if p.ws.Kind == troupe.WorkspaceCopy {
+		s, err := r.scan(ctx, p.ws.From)
+		if err != nil {
+			return err
+		}
+		if err := r.takeNested(ctx, p.ws.From, &s); err != nil {
+			return err
+		}
+		s.nested = nil
+		b.Left = p.k.leave(p.ws.From, &s, m.Hidden)
+		if err := r.take(ctx, p.ws.From, s); err != nil {
+			return err
+		}
+		if err := p.saveBeside(ctx, r, p.ws.From, kept); err != nil {
+			return err
+		}
+	}
+	tree, err := r.out(ctx, "write-tree")
+	if err != nil {
+		return err
+	}
+	message := "What was in " + filepath.Base(p.ws.From) + " when " + p.ws.Name + " was made"
+	if b.Commit, err = p.k.commit(ctx, r, tree, message); err != nil {
+		return err
+	}
+	kept["base"], kept["saved"] = b.Commit, tree
+	rec.Base = b
+	return errors.Join(kept.write(p), p.k.write(p, rec), p.k.step("base"))
+}

@@ -1,0 +1,179 @@
+package worktree
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// listing is all of a folder: names, modes, links and contents.
+func listing(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || path == folder {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		text := info.Mode().String()
+		switch {
+		case e.Type()&fs.ModeSymlink != 0:
+			to, _ := os.Readlink(path)
+			text = "link " + to
+		case e.Type().IsRegular():
+			text += " " + get(path)
+		}
+		out[strings.TrimPrefix(path, folder+"/")] = text
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func (b *bench) copyOf(kind troupe.WorkspaceKind, from string) troupe.Workspace {
+	b.t.Helper()
+	ws, err := b.k.Plan(Wish{Owner: newID(b.t), Kind: kind, Title: "Copy this!", From: from})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.open(ws)
+	return ws
+}
+
+// TestCopy: a copy is the folder as it is, what git would ignore or change included, and so is one that is rebuilt.
+func TestCopy(t *testing.T) {
+	b := newBench(t)
+	dir := filepath.Join(b.home, "plain")
+	put(t, filepath.Join(dir, "crlf.txt"), "a\r\nb\r\n")
+	put(t, filepath.Join(dir, ".gitattributes"), "* text=auto eol=lf filter=lfs ident\n")
+	put(t, filepath.Join(dir, ".gitignore"), "*\n")
+	put(t, filepath.Join(dir, "id.txt"), "$Id$\n")
+	put(t, filepath.Join(dir, "odd \"name\"\twith\nlines.txt"), "odd\n")
+	put(t, filepath.Join(dir, "private.txt"), "p\n")
+	put(t, filepath.Join(dir, "run.sh"), "#!/bin/sh\n")
+	put(t, filepath.Join(dir, "nested/n.txt"), "n\n")
+	b.git(filepath.Join(dir, "nested"), "init", "-q")
+	b.git(filepath.Join(dir, "nested"), "add", "-A", "-f")
+	b.git(filepath.Join(dir, "nested"), "commit", "-qm", "nested")
+	for name, mode := range map[string]fs.FileMode{"private.txt": 0o600, "run.sh": 0o755, "empty": 0o755, "shut": 0o555,
+		"shut/in.txt": 0o444} {
+		path := filepath.Join(dir, name)
+		if name == "empty" {
+			if err := os.Mkdir(path, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if name == "shut" {
+			put(t, filepath.Join(path, "in.txt"), "x\n")
+			defer os.Chmod(path, 0o755)
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	want := listing(t, dir)
+	ws := b.copyOf(troupe.WorkspaceCopy, dir)
+	if !strings.HasPrefix(ws.Name, "copy-this-") || ws.Branch != "" || there(filepath.Join(ws.Top, ".git")) {
+		t.Errorf("workspace: %+v", ws)
+	}
+	if diff := cmp.Diff(want, listing(t, ws.Top)); diff != "" {
+		t.Errorf("the copy: %s", diff)
+	}
+	if diff := cmp.Diff(want, listing(t, dir)); diff != "" {
+		t.Errorf("what it is of: %s", diff)
+	}
+	// The agent goes on in it, and a rebuilt folder is what was saved.
+	put(t, filepath.Join(ws.Top, "nested/n2.txt"), "n2\n")
+	b.git(filepath.Join(ws.Top, "nested"), "add", "-A", "-f")
+	b.git(filepath.Join(ws.Top, "nested"), "commit", "-qm", "again")
+	put(t, filepath.Join(ws.Top, "crlf.txt"), "changed\r\n")
+	put(t, filepath.Join(ws.Top, "other/new.txt"), "new\n")
+	b.git(filepath.Join(ws.Top, "other"), "init", "-q")
+	if err := os.Chmod(filepath.Join(ws.Top, "id.txt"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	want = listing(t, ws.Top)
+	b.save(ws)
+	if err := os.Rename(ws.Top, filepath.Join(b.home, "moved away")); err != nil {
+		t.Fatal(err)
+	}
+	b.open(ws)
+	if diff := cmp.Diff(want, listing(t, ws.Top)); diff != "" {
+		t.Errorf("rebuilt: %s", diff)
+	}
+	res := b.close(ws)
+	if !res.Gone || res.Files != 3 || res.Commits != 1 || there(ws.Top) {
+		t.Errorf("result: %+v", res)
+	}
+	b.open(ws)
+	if diff := cmp.Diff(want, listing(t, ws.Top)); diff != "" {
+		t.Errorf("made again: %s", diff)
+	}
+	b.fsck(filepath.Join(b.k.data, string(ws.Owner), "repo.git"))
+	if removed, why, err := b.k.Prune(t.Context(), ws.Owner); removed || why == "" || err != nil {
+		t.Errorf("pruned: %v, %q, %v", removed, why, err)
+	}
+}
+
+// TestEmpty: an empty workspace has nothing in it, and is gone if nothing came to be there.
+func TestEmpty(t *testing.T) {
+	b := newBench(t)
+	ws := b.copyOf(troupe.WorkspaceEmpty, b.dir)
+	if got := listing(t, ws.Top); len(got) > 0 {
+		t.Errorf("in it: %v", got)
+	}
+	if res := b.close(ws); !res.Gone || there(filepath.Join(b.k.data, string(ws.Owner))) {
+		t.Errorf("result: %+v", res)
+	}
+	ws = b.copyOf(troupe.WorkspaceEmpty, b.dir)
+	put(t, filepath.Join(ws.Top, "made.txt"), "made\n")
+	if res := b.close(ws); !res.Gone || res.Files != 1 || res.Added != 1 {
+		t.Errorf("result: %+v", res)
+	}
+	b.open(ws)
+	if got := get(filepath.Join(ws.Top, "made.txt")); got != "made\n" {
+		t.Errorf("made again: %q", got)
+	}
+}
+
+// TestNested: a repository that an agent makes in its worktree is kept with its content and its history.
+func TestNested(t *testing.T) {
+	b := newBench(t)
+	ws := b.made("nested")
+	sub := filepath.Join(ws.Top, "tools/own")
+	put(t, filepath.Join(sub, "in.txt"), "in a nested repository\n")
+	put(t, filepath.Join(sub, ".gitignore"), "*.tmp\n")
+	b.git(sub, "init", "-q")
+	b.git(sub, "add", "-A")
+	b.git(sub, "commit", "-qm", "nested")
+	put(t, filepath.Join(sub, "loose.txt"), "not committed there\n")
+	head := b.git(sub, "rev-parse", "HEAD")
+	res := b.close(ws)
+	if !res.Gone || b.show(res.Tip, "tools/own/in.txt") != "in a nested repository\n" ||
+		b.show(res.Tip, "tools/own/loose.txt") != "not committed there\n" {
+		t.Errorf("result: %+v", res)
+	}
+	b.git(b.dir, "gc", "-q", "--prune=now")
+	b.open(ws)
+	if got := b.git(sub, "rev-parse", "HEAD"); got != head {
+		t.Errorf("its history: %s, was %s", got, head)
+	}
+	if got := b.git(sub, "status", "--porcelain"); got != "?? loose.txt" {
+		t.Errorf("its status: %s", got)
+	}
+	b.fsck(filepath.Join(sub, ".git"), filepath.Join(b.dir, ".git"))
+}
