@@ -30,6 +30,7 @@ type Runner struct {
 	Env      []string  // its whole environment
 	Settings []string  // options before the command
 	In       io.Reader // what it reads; nil: nothing. For one call
+	Err      io.Writer // gets what it writes beside its output, too; nil: nothing does
 }
 
 // Open finds git and the filters that the repository's configuration defines. Filters
@@ -152,6 +153,9 @@ func (g *Runner) Stream(ctx context.Context, out interface{ Write([]byte) (int, 
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout = g.Dir, g.Env, g.In, out
 	var complaint Capped
 	cmd.Stderr = &complaint
+	if g.Err != nil {
+		cmd.Stderr = io.MultiWriter(&complaint, g.Err)
+	}
 	cmd.WaitDelay = outputDelay
 	endAsGroup(cmd)
 	err := cmd.Run()
@@ -168,11 +172,27 @@ func (g *Runner) Stream(ctx context.Context, out interface{ Write([]byte) (int, 
 	if !ok {
 		return fmt.Errorf("git %s: %w", args[0], err)
 	}
-	line, _, _ := strings.Cut(strings.TrimSpace(complaint.String()), "\n")
+	line := complaintOf(complaint.String())
 	if line == "" {
 		line = fmt.Sprintf("git %s ended with exit code %d", args[0], exit.ExitCode())
 	}
 	return &Error{exit.ExitCode(), line}
+}
+
+// complaintOf is the first line that says what is wrong: behind how far git is, which it writes over and over, if it
+// was
+// asked to.
+func complaintOf(text string) string {
+	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
+	for _, line := range lines {
+		if strings.HasPrefix(line, "fatal: ") || strings.HasPrefix(line, "error: ") {
+			return strings.TrimSpace(line)
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return strings.TrimSpace(lines[0])
 }
 
 // Capped keeps the beginning of what is written to it and takes the rest for nothing, so

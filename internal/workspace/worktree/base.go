@@ -34,7 +34,7 @@ func (p place) base(ctx context.Context, r repo, c *caller, rec *record, m Makin
 		}
 	}
 	if rec.Base.Commit == "" {
-		if err := c.supported(ctx); err != nil {
+		if err := p.room(c); err != nil {
 			return err
 		}
 		if rec.Base, err = p.k.present(ctx, p, r, c, m); err != nil {
@@ -67,11 +67,18 @@ func (k *Keeper) present(ctx context.Context, p place, r repo, c *caller, m Maki
 	if shared, ok := c.settings["core.sharedrepository"]; ok {
 		r = r.set("core.sharedRepository=" + shared)
 	}
-	s, err := r.scan(ctx, c.top)
+	modules, err := c.supported(ctx, k.environ)
 	if err != nil {
 		return b, err
 	}
-	b.Left = k.leave(c.top, &s, m.Hidden)
+	s, err := r.scan(ctx, c.top)
+	if err == nil {
+		err = c.unfiltered(s.here)
+	}
+	if err != nil {
+		return b, err
+	}
+	b.Left = append(modules, k.leave(c.top, &s, m.Hidden)...)
 	if err := r.take(ctx, c.top, s); err != nil {
 		return b, err
 	}
@@ -191,16 +198,4 @@ func (k *Keeper) commit(ctx context.Context, r repo, tree, message string, paren
 		args = append(args, "-p", p)
 	}
 	return r.with("GIT_AUTHOR_DATE="+date, "GIT_COMMITTER_DATE="+date).feed(ctx, message+"\n", args...)
-}
-
-// supported refuses repositories of which a worktree would not be what the caller has.
-func (c *caller) supported(context.Context) error {
-	for name := range c.settings {
-		if name == "extensions.partialclone" || strings.HasPrefix(name, "remote.") &&
-			(strings.HasSuffix(name, ".promisor") || strings.HasSuffix(name, ".partialclonefilter")) {
-			return refused(c.top, "it is a partial clone, which lacks objects that a worktree needs",
-				"fetch all of it with “git fetch --refetch --no-filter”, or use isolation “copy”")
-		}
-	}
-	return nil
 }

@@ -43,7 +43,8 @@ func (k *Keeper) Close(ctx context.Context, ws troupe.Workspace, message, stay s
 		return res, err
 	}
 	if rec.Base.Commit == "" {
-		return res, errors.New("the workspace " + ws.Name + " was never made")
+		res.Gone = true // it was never made
+		return res, os.RemoveAll(p.folder)
 	}
 	return p.close(ctx, rec, message, stay)
 }
@@ -443,13 +444,19 @@ func (e *ending) loses(ctx context.Context, folder string) (string, error) {
 			return "the submodule " + name + " is checked out there, which no commit keeps", nil
 		}
 	}
-	list, err := e.r.on(folder).out(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+	args := []string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard"}
+	if len(e.rec.Carried) == 0 {
+		args = append(args, "--directory")
+	}
+	list, err := e.r.on(folder).out(ctx, args...)
 	if err != nil {
 		return "", err
 	}
 	var ignored []string
 	for _, name := range fields(list) {
-		if !slices.Contains(e.rec.Base.Linked, strings.TrimSuffix(name, "/")) {
+		sum, carried := e.rec.Carried[name]
+		linked := slices.Contains(e.rec.Base.Linked, strings.TrimSuffix(name, "/")) && !strings.HasSuffix(name, "/")
+		if !linked && !(carried && unchanged(folder, name, sum)) {
 			ignored = append(ignored, name)
 		}
 	}

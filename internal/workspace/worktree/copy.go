@@ -24,6 +24,9 @@ func (p place) baseOfCopy(ctx context.Context, r repo, rec *record, m Making) er
 	}
 	b := troupe.WorkspaceBase{}
 	if p.ws.Kind == troupe.WorkspaceCopy {
+		if err := p.roomFor(2 * size(p.ws.From)); err != nil { // in the keeper, and in the folder
+			return err
+		}
 		s, err := r.scan(ctx, p.ws.From)
 		if err != nil {
 			return err

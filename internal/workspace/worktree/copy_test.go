@@ -76,7 +76,7 @@ func TestCopy(t *testing.T) {
 		}
 		if name == "shut" {
 			put(t, filepath.Join(path, "in.txt"), "x\n")
-			defer os.Chmod(path, 0o755)
+			t.Cleanup(func() { os.Chmod(path, 0o755) }) //nolint:errcheck // else the folder of the test stays
 		}
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)

@@ -22,7 +22,12 @@ func (p place) fill(ctx context.Context, r repo, c *caller, rec *record, m Makin
 	if err := os.Remove(filepath.Join(p.repo, "index")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if err := r.on(p.making).set("checkout.workers=0").run(ctx, "read-tree", "--reset", "-u", from); err != nil {
+	out := r.on(p.making).set("checkout.workers=0")
+	if m.Progress != nil {
+		out = out.with("GIT_PROGRESS_DELAY=0")
+		out.runner.Err = &progress{tell: m.Progress}
+	}
+	if err := out.run(ctx, "read-tree", "--reset", "-u", "-v", from); err != nil {
 		return err
 	}
 	if err := p.k.step("checkout"); err != nil {
@@ -38,13 +43,16 @@ func (p place) fill(ctx context.Context, r repo, c *caller, rec *record, m Makin
 			return err
 		}
 	}
+	if err := p.restoreBeside(ctx, r, kept); err != nil {
+		return err
+	}
 	if p.ws.Kind == troupe.WorkspaceTree {
+		if err := p.carry(ctx, r, rec, m); err != nil {
+			return err
+		}
 		if err := p.agentRepository(ctx, r, c, rec, kept); err != nil {
 			return err
 		}
-	}
-	if err := p.restoreBeside(ctx, r, kept); err != nil {
-		return err
 	}
 	sub := strings.TrimPrefix(p.ws.Folder, p.ws.Top)
 	return errors.Join(os.MkdirAll(p.making+sub, 0o700), p.k.step("filled"))
@@ -62,6 +70,11 @@ func (p place) agentRepository(ctx context.Context, r repo, c *caller, rec *reco
 		// A collection that goes on behind a command would be in the way of an end.
 		"gc.auto": "0"} {
 		y.settings[name] = value
+	}
+	y.files = maps.Clone(y.files)
+	y.files["info/exclude"] = excluding(y.files["info/exclude"], rec.Base.Linked)
+	if err := disk.Cache(filepath.Join(p.repo, "info", "exclude"), y.files["info/exclude"]); err != nil {
+		return err
 	}
 	dir := filepath.Join(p.making, ".git")
 	if err := os.Mkdir(dir, 0o700); err != nil {

@@ -38,6 +38,7 @@ type Keeper struct {
 	environ       []string
 	now           func() time.Time
 	patience      time.Duration // with the locks of other programs
+	free          func(folder string) (bytes int64, known bool)
 	// step is called between operations, for tests that end the process there.
 	step func(name string) error
 }
@@ -48,6 +49,7 @@ func New(o Options) *Keeper {
 		o.Now = time.Now
 	}
 	return &Keeper{data: o.Data, folders: o.Folders, environ: o.Environ, now: o.Now, patience: 30 * time.Second,
+		free: free,
 		step: func(string) error { return nil }}
 }
 
@@ -93,7 +95,8 @@ func (k *Keeper) place(ws troupe.Workspace) (place, error) {
 func (k *Keeper) keeper(p place) (repo, error) {
 	path, err := git.FindGit()
 	if err != nil {
-		return repo{}, err
+		return repo{}, &troupe.UserError{Problem: "no workspace can be made or kept: " + err.Error(),
+			Hint: "install git, 2.38 or newer", Err: err}
 	}
 	env := append(git.Environ(k.environ), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_DIR="+p.repo)
 	return repo{runner: git.Runner{Path: path, Dir: p.repo, Env: env, Settings: git.SafeSettings()},
@@ -126,6 +129,9 @@ func (k *Keeper) Open(ctx context.Context, ws troupe.Workspace, m Making) (troup
 		return troupe.WorkspaceBase{}, err
 	}
 	if err := p.open(ctx, rec, m); err != nil {
+		if rec.Base.Commit == "" { // nothing was begun: there is nothing to show, or to go on with
+			err = errors.Join(err, os.RemoveAll(p.folder))
+		}
 		return troupe.WorkspaceBase{}, err
 	}
 	return rec.Base, nil
@@ -194,7 +200,8 @@ func (p place) make(ctx context.Context, rec *record, m Making) error {
 		return err
 	}
 	if err := p.fill(ctx, r, c, rec, m); err != nil {
-		return err
+		// What is half made is of no use, and may be what a disk is full of.
+		return errors.Join(p.full(err), removeTree(p.making))
 	}
 	return p.settle(rec)
 }

@@ -1,0 +1,216 @@
+package worktree
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
+	"github.com/troupe-dev/troupe/internal/workspace/git"
+)
+
+// supported refuses repositories of which a worktree would not be what the caller has. Left names the submodules, of
+// which a worktree has the folders alone.
+func (c *caller) supported(ctx context.Context, environ []string) (left []string, err error) {
+	for name := range c.settings {
+		if name == "extensions.partialclone" || strings.HasPrefix(name, "remote.") &&
+			(strings.HasSuffix(name, ".promisor") || strings.HasSuffix(name, ".partialclonefilter")) {
+			return nil, refused(c.top, "it is a partial clone, which lacks objects that a worktree needs",
+				"fetch all of it with “git fetch --refetch --no-filter”, or use isolation “copy”")
+		}
+	}
+	list, err := c.out(ctx, "ls-files", "-s", "-z")
+	if err != nil {
+		return nil, err
+	}
+	var attributes []string
+	for _, entry := range fields(list) {
+		about, name, _ := strings.Cut(entry, "\t")
+		switch {
+		case path.Base(name) == ".gitattributes":
+			attributes = append(attributes, name)
+		case strings.HasPrefix(about, "160000 "):
+			if why := dirtyModule(ctx, environ, filepath.Join(c.top, name), strings.Fields(about)[1], 0); why != "" {
+				return nil, refused(c.top, "its submodule "+name+" "+why,
+					"commit there and here, or use isolation “copy”")
+			}
+			left = append(left, name+": it is a submodule")
+		}
+	}
+	return left, c.unfiltered(attributes)
+}
+
+// unfiltered refuses what a filter would have to change on its way: none is run for a workspace, so that what is
+// large by a filter (LFS) would be its pointers.
+func (c *caller) unfiltered(names []string) error {
+	files := []string{filepath.Join(c.common, "info", "attributes")}
+	if global := c.settings["core.attributesfile"]; filepath.IsAbs(global) {
+		files = append(files, global)
+	}
+	for _, name := range names {
+		if path.Base(name) == ".gitattributes" {
+			if info, err := lookAt(c.top, name); err == nil && info.Mode().IsRegular() {
+				files = append(files, filepath.Join(c.top, name))
+			}
+		}
+	}
+	for _, file := range files {
+		data, err := disk.Read(file, 16<<20)
+		if err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			return refused(c.top, "what it says of filters cannot be read: "+err.Error(), copyHint)
+		}
+		for line := range strings.Lines(string(data)) {
+			words := strings.Fields(line)
+			if len(words) < 2 || words[0][0] == '#' {
+				continue
+			}
+			filter := slices.IndexFunc(words, func(w string) bool {
+				return strings.HasPrefix(w, "filter=") && w != "filter="
+			})
+			if filter > 0 {
+				return refused(c.top, fmt.Sprintf("%s asks for the filter %q (as Git LFS does), and none is run there",
+					file, strings.TrimPrefix(words[filter], "filter=")), copyHint)
+			}
+		}
+	}
+	return nil
+}
+
+// modulesMost is how deep submodules are looked into.
+const modulesMost = 8
+
+// dirtyModule says what of a submodule no commit of the repository around it has; "" if nothing, or if it is not
+// checked out.
+func dirtyModule(ctx context.Context, environ []string, folder, commit string, deep int) string {
+	if _, err := os.Lstat(filepath.Join(folder, ".git")); errors.Is(err, fs.ErrNotExist) {
+		if inside, err := os.ReadDir(folder); err == nil && len(inside) > 0 {
+			return "has files and no repository"
+		}
+		return ""
+	}
+	g, err := git.Open(ctx, folder, environ)
+	if err != nil || deep == modulesMost {
+		return "cannot be looked at"
+	}
+	m := repo{runner: *g}
+	head, err := m.out(ctx, "rev-parse", "--verify", "HEAD")
+	if err != nil {
+		return "cannot be looked at: " + err.Error()
+	}
+	if head != commit {
+		return "is at another commit than is committed"
+	}
+	changes, err := m.out(ctx, "status", "--porcelain", "-z", "--ignore-submodules=all")
+	if err != nil {
+		return "cannot be looked at: " + err.Error()
+	}
+	if changes != "" {
+		return "has changes that are not committed"
+	}
+	list, err := m.out(ctx, "ls-files", "-s", "-z")
+	if err != nil {
+		return "cannot be looked at: " + err.Error()
+	}
+	for _, entry := range fields(list) {
+		about, name, _ := strings.Cut(entry, "\t")
+		if strings.HasPrefix(about, "160000 ") {
+			inner := filepath.Join(folder, name)
+			if why := dirtyModule(ctx, environ, inner, strings.Fields(about)[1], deep+1); why != "" {
+				return "has a submodule " + name + " that " + why
+			}
+		}
+	}
+	return ""
+}
+
+// spare is how much of a disk is to be free behind the making of a workspace.
+const spare = 64 << 20
+
+// room refuses to begin what the disk has no room for.
+func (p place) room(c *caller) error {
+	data, err := disk.Read(filepath.Join(c.dir, "index"), 4<<30)
+	if err != nil {
+		return nil //nolint:nilerr // there is no estimate, and a full disk is an error of its own
+	}
+	return p.roomFor(indexBytes(data, map[string]int{"sha1": 20, "sha256": 32}[c.format]))
+}
+
+func (p place) roomFor(need int64) error {
+	at := p.k.folders
+	for {
+		if _, err := os.Stat(at); err == nil || at == filepath.Dir(at) {
+			break
+		}
+		at = filepath.Dir(at)
+	}
+	have, known := p.k.free(at)
+	if !known || have >= need+spare {
+		return nil
+	}
+	return &troupe.UserError{Problem: fmt.Sprintf("there is no room for the workspace %s: it needs about %s, and %s "+
+		"has %s", p.ws.Name, megabytes(need+spare), at, megabytes(have)),
+		Hint: fmt.Sprintf("make room for %s there; “troupe worktrees prune” removes what is merged",
+			megabytes(need+spare-have))}
+}
+
+// full adds to an error that the disk has no room, if that is so.
+func (p place) full(err error) error {
+	if have, known := p.k.free(filepath.Dir(p.making)); known && have < 1<<20 {
+		return &troupe.UserError{Problem: fmt.Sprintf("the disk of %s is full: %v", p.k.folders, err),
+			Hint: "make room there; nothing is lost, and the workspace is made when its agent goes on", Err: err}
+	}
+	return err
+}
+
+func megabytes(n int64) string { return fmt.Sprintf("%d MB", (n+1<<20-1)>>20) }
+
+// indexBytes adds up how large the files of an index are on a disk; what is not understood counts nothing.
+func indexBytes(data []byte, hash int) int64 {
+	if len(data) < 12 || string(data[:4]) != "DIRC" {
+		return 0
+	}
+	version, count := binary.BigEndian.Uint32(data[4:]), binary.BigEndian.Uint32(data[8:])
+	const block = 4096
+	var total int64
+	at := 12
+	for range count {
+		head := 40 + hash + 2
+		if at+head > len(data) {
+			break
+		}
+		total += (int64(binary.BigEndian.Uint32(data[at+36:])) + block - 1) / block * block
+		if version >= 3 && data[at+head-2]&0x40 != 0 {
+			head += 2
+		}
+		start := at + head
+		if version == 4 {
+			for start < len(data) && data[start]&0x80 != 0 { // how much of the name before is its beginning
+				start++
+			}
+			start++
+		}
+		if start > len(data) {
+			break
+		}
+		end := slices.Index(data[start:], 0)
+		if end < 0 {
+			break
+		}
+		at = start + end + 1
+		if version < 4 {
+			at += (8 - (start+end+1-(start-head))%8) % 8
+		}
+	}
+	return total
+}
