@@ -16,10 +16,8 @@ import (
 )
 
 // Close is the end of a run. What is not committed is committed, all of it is kept in the caller's repository, and
-// then the folder goes, unless something would go with it. The message is the subject of the commit, and stay why the
-// folder is to stay in any case; "": it need not.
-func (k *Keeper) Close(ctx context.Context, ws troupe.Workspace, message, stay string) (troupe.WorkspaceResult,
-	error) {
+// then the folder goes, unless something would go with it. The message is the subject of the commit.
+func (k *Keeper) Close(ctx context.Context, ws troupe.Workspace, message string) (troupe.WorkspaceResult, error) {
 	res := troupe.WorkspaceResult{Kind: ws.Kind, Name: ws.Name, Folder: ws.Folder}
 	p, err := k.place(ws)
 	if err != nil {
@@ -46,11 +44,11 @@ func (k *Keeper) Close(ctx context.Context, ws troupe.Workspace, message, stay s
 		res.Gone = true // it was never made
 		return res, os.RemoveAll(p.folder)
 	}
-	return p.close(ctx, rec, message, stay)
+	return p.close(ctx, rec, message)
 }
 
 // close is Close of a workspace that was made.
-func (p place) close(ctx context.Context, rec *record, message, stay string) (troupe.WorkspaceResult, error) {
+func (p place) close(ctx context.Context, rec *record, message string) (troupe.WorkspaceResult, error) {
 	res := troupe.WorkspaceResult{Kind: p.ws.Kind, Name: p.ws.Name, Folder: p.ws.Folder, Base: rec.Base.Commit}
 	r, err := p.k.keeper(p)
 	if err != nil {
@@ -70,7 +68,7 @@ func (p place) close(ctx context.Context, rec *record, message, stay string) (tr
 	if err != nil {
 		return res, err
 	}
-	e := &ending{k: p.k, p: p, r: r, rec: rec, saved: s, res: res, there: there, stay: stay}
+	e := &ending{k: p.k, p: p, r: r, rec: rec, saved: s, res: res, there: there}
 	return e.res, e.run(ctx, message)
 }
 
@@ -83,7 +81,6 @@ type ending struct {
 	saved
 	res    troupe.WorkspaceResult
 	there  bool
-	stay   string
 	caller *caller
 }
 
@@ -386,10 +383,6 @@ func (e *ending) measure(ctx context.Context) error {
 func (e *ending) removeFolder(ctx context.Context) error {
 	if !e.there {
 		e.res.Gone = true
-		return nil
-	}
-	if e.stay != "" {
-		e.res.Kept = e.stay
 		return nil
 	}
 	why, err := e.loses(ctx, e.p.ws.Top)

@@ -43,7 +43,7 @@ func listing(t *testing.T, folder string) map[string]string {
 
 func (b *bench) copyOf(kind troupe.WorkspaceKind, from string) troupe.Workspace {
 	b.t.Helper()
-	ws, err := b.k.Plan(Wish{Owner: newID(b.t), Kind: kind, Title: "Copy this!", From: from})
+	ws, err := b.k.Plan(b.t.Context(), Wish{Owner: newID(b.t), Kind: kind, Title: "Copy this!", From: from})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -22,9 +23,8 @@ type Wish struct {
 	From  string // the folder in which the caller's tools act
 }
 
-// Plan settles where a workspace will be. It changes nothing, and looks at no more than a few names on the disk:
-// whether the repository is one of which there can be a worktree is found out by Open.
-func (k *Keeper) Plan(w Wish) (troupe.Workspace, error) {
+// Plan settles where a workspace will be. It changes nothing, and refuses what cannot be made.
+func (k *Keeper) Plan(ctx context.Context, w Wish) (troupe.Workspace, error) {
 	var none troupe.Workspace
 	from, err := filepath.Abs(w.From)
 	if err == nil {
@@ -35,6 +35,7 @@ func (k *Keeper) Plan(w Wish) (troupe.Workspace, error) {
 	}
 	ws := troupe.Workspace{Kind: w.Kind, Owner: w.Owner, From: from, Of: from, Top: from, Folder: from}
 	around := top(from)
+	var c *caller
 	switch w.Kind {
 	case troupe.WorkspaceReadOnly:
 		if around != "" {
@@ -46,6 +47,12 @@ func (k *Keeper) Plan(w Wish) (troupe.Workspace, error) {
 			return none, refused(from, "it is in no git repository", copyHint)
 		}
 		ws.Of = around
+		if c, err = k.callerOf(ctx, around); err == nil {
+			_, err = c.supported(ctx, k.environ)
+		}
+		if err != nil {
+			return none, err
+		}
 	case troupe.WorkspaceCopy, troupe.WorkspaceEmpty:
 	default:
 		return none, fmt.Errorf("no folder is made for %q", w.Kind)
@@ -59,6 +66,11 @@ func (k *Keeper) Plan(w Wish) (troupe.Workspace, error) {
 	}
 	if err := p.free(); err != nil {
 		return none, err
+	}
+	if c != nil {
+		if err := p.room(c); err != nil {
+			return none, err
+		}
 	}
 	if strings.Contains(ws.Name, "/") {
 		return ws, k.apart(ws)

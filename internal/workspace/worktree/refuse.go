@@ -31,7 +31,7 @@ func (c *caller) supported(ctx context.Context, environ []string) (left []string
 	if err != nil {
 		return nil, err
 	}
-	var attributes []string
+	attributes := []string{".gitattributes"} // also one that is not committed
 	for _, entry := range fields(list) {
 		about, name, _ := strings.Cut(entry, "\t")
 		switch {

@@ -11,17 +11,22 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// refusal opens a worktree and gives the reason why there is none; nothing of it is left.
-func (b *bench) refusal(ws troupe.Workspace) string {
+// refusal is the reason why there is no worktree; nothing of it is left. A birth is refused for it already.
+func (b *bench) refusal(name string, prepare func()) string {
 	b.t.Helper()
+	ws := b.plan(name)
+	prepare()
 	refs := b.git(b.dir, "for-each-ref")
+	if _, err := b.k.Plan(b.t.Context(), Wish{Owner: newID(b.t), Kind: troupe.WorkspaceTree, From: b.dir}); err == nil {
+		b.t.Error("it is planned")
+	}
 	_, err := b.k.Open(b.t.Context(), ws, Making{})
 	user, ok := errors.AsType[*troupe.UserError](err)
 	if !ok || user.Hint == "" {
 		b.t.Errorf("refused with %v", err)
 		return fmt.Sprint(err)
 	}
-	if there(ws.Top) || b.git(b.dir, "for-each-ref") != refs {
+	if there(ws.Top) || there(filepath.Join(b.k.data, string(ws.Owner))) || b.git(b.dir, "for-each-ref") != refs {
 		b.t.Error("something is left of it")
 	}
 	return user.Problem
@@ -40,9 +45,8 @@ func TestFiltersRefused(t *testing.T) {
 	} {
 		t.Run(where, func(t *testing.T) {
 			b := newBench(t)
-			make(b)
 			put(t, filepath.Join(b.home, ".gitconfig"), "[core]\n\tattributesFile = "+b.home+"/attr\n")
-			if got := b.refusal(b.plan("lfs")); !strings.Contains(got, "lfs") {
+			if got := b.refusal("lfs", func() { make(b) }); !strings.Contains(got, "lfs") {
 				t.Errorf("refused: %s", got)
 			}
 		})
@@ -56,9 +60,10 @@ func TestPartialCloneRefused(t *testing.T) {
 	b := newBench(t)
 	b.git(b.dir, "config", "uploadpack.allowFilter", "true")
 	clone := filepath.Join(b.home, "clone")
-	b.git(b.home, "clone", "-q", "--filter=blob:none", "file://"+b.dir, clone)
+	b.git(b.home, "clone", "-q", "file://"+b.dir, clone)
 	b.dir = clone
-	if got := b.refusal(b.plan("partial")); !strings.Contains(got, "partial clone") {
+	if got := b.refusal("partial", func() { b.git(clone, "fetch", "-q", "--filter=blob:none") }); !strings.Contains(got,
+		"partial clone") {
 		t.Errorf("refused: %s", got)
 	}
 }
@@ -113,12 +118,14 @@ func TestSubmodules(t *testing.T) {
 		t.Errorf("checked out: %+v", res)
 	}
 	// A caller's that is dirty is refused, and so is one at another commit.
-	b.write("lib/l.txt", "changed\n")
-	if got := b.refusal(b.plan("dirty")); !strings.Contains(got, "lib has changes") {
+	if got := b.refusal("dirty", func() { b.write("lib/l.txt", "changed\n") }); !strings.Contains(got,
+		"lib has changes") {
 		t.Errorf("refused: %s", got)
 	}
-	b.git(filepath.Join(b.dir, "lib"), "commit", "-qam", "there")
-	if got := b.refusal(b.plan("ahead")); !strings.Contains(got, "another commit") {
+	b.write("lib/l.txt", "l\n")
+	if got := b.refusal("ahead", func() {
+		b.git(filepath.Join(b.dir, "lib"), "commit", "-q", "--allow-empty", "-m", "there")
+	}); !strings.Contains(got, "another commit") {
 		t.Errorf("refused: %s", got)
 	}
 }
@@ -182,7 +189,7 @@ func TestOfAWorkspace(t *testing.T) {
 	b := newBench(t)
 	outer := b.made("outer")
 	put(t, filepath.Join(outer.Top, "outer.txt"), "line of the outer\n")
-	inner, err := b.k.Plan(Wish{Owner: newID(t), Kind: troupe.WorkspaceTree, Name: "inner", Exact: true,
+	inner, err := b.k.Plan(b.t.Context(), Wish{Owner: newID(t), Kind: troupe.WorkspaceTree, Name: "inner", Exact: true,
 		From: filepath.Join(outer.Top, "sub")})
 	if err != nil {
 		t.Fatal(err)
@@ -208,8 +215,8 @@ func TestOfAWorkspace(t *testing.T) {
 
 func TestNoRoom(t *testing.T) {
 	b := newBench(t)
-	b.k.free = func(string) (int64, bool) { return 1 << 20, true }
-	if got := b.refusal(b.plan("full")); !strings.Contains(got, "no room") {
+	small := func(string) (int64, bool) { return 1 << 20, true }
+	if got := b.refusal("full", func() { b.k.free = small }); !strings.Contains(got, "no room") {
 		t.Errorf("refused: %s", got)
 	}
 	b.k.free = free

@@ -103,7 +103,7 @@ func newID(t *testing.T) troupe.SessionID {
 
 func (b *bench) plan(name string) troupe.Workspace {
 	b.t.Helper()
-	ws, err := b.k.Plan(Wish{Owner: newID(b.t), Kind: troupe.WorkspaceTree, Name: name, Exact: true,
+	ws, err := b.k.Plan(b.t.Context(), Wish{Owner: newID(b.t), Kind: troupe.WorkspaceTree, Name: name, Exact: true,
 		From: b.dir})
 	if err != nil {
 		b.t.Fatal(err)
@@ -138,7 +138,7 @@ func (b *bench) save(ws troupe.Workspace, changed ...string) troupe.Checkpoint {
 
 func (b *bench) close(ws troupe.Workspace) troupe.WorkspaceResult {
 	b.t.Helper()
-	res, err := b.k.Close(b.t.Context(), ws, "what it did", "")
+	res, err := b.k.Close(b.t.Context(), ws, "what it did")
 	if err != nil {
 		b.t.Fatal(err)
 	}
