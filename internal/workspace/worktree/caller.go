@@ -143,7 +143,21 @@ func (c *caller) readSettings(ctx context.Context) error {
 		}
 		c.settings[name] = value
 	}
+	for _, name := range []string{"core.excludesfile", "core.attributesfile"} {
+		if rest, ok := strings.CutPrefix(c.settings[name], "~/"); ok {
+			c.settings[name] = filepath.Join(homeOf(c.runner.Env), rest)
+		}
+	}
 	return nil
+}
+
+func homeOf(environ []string) string {
+	for _, kv := range environ {
+		if home, ok := strings.CutPrefix(kv, "HOME="); ok {
+			return home
+		}
+	}
+	return ""
 }
 
 // readRefs lists branches and tags, and what HEAD is.

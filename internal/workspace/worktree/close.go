@@ -55,6 +55,9 @@ func (p place) close(ctx context.Context, rec *record, message string) (troupe.W
 		return res, err
 	}
 	there, err := p.there(rec)
+	if _, other := errors.AsType[*troupe.UserError](err); other {
+		res.Kept, err = "something else is in its place; what was saved last of it is kept", nil
+	}
 	if err != nil {
 		return res, err
 	}
@@ -382,7 +385,7 @@ func (e *ending) measure(ctx context.Context) error {
 // removeFolder removes the folder if all that is in it is kept.
 func (e *ending) removeFolder(ctx context.Context) error {
 	if !e.there {
-		e.res.Gone = true
+		e.res.Gone = e.res.Kept == ""
 		return nil
 	}
 	why, err := e.loses(ctx, e.p.ws.Top)

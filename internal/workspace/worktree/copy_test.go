@@ -13,7 +13,7 @@ import (
 )
 
 // listing is all of a folder: names, modes, links and contents.
-func listing(t *testing.T, folder string) map[string]string {
+func listing(t testing.TB, folder string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {

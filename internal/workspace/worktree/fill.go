@@ -105,8 +105,17 @@ func (p place) agentRepository(ctx context.Context, r repo, c *caller, rec *reco
 	if kept["saved"] == was.tree {
 		return nil
 	}
-	// What was not committed is not again; what was staged is said to be changed.
-	return r.with("GIT_INDEX_FILE="+filepath.Join(dir, "index")).run(ctx, "read-tree", "-m", was.tree)
+	// What was not committed is not again; what was staged is said to be changed. Where git does not take the tree that
+	// the agent committed, all that is there is said to be staged.
+	err = r.with("GIT_INDEX_FILE="+filepath.Join(dir, "index")).run(ctx, "read-tree", "-m", was.tree)
+	return errors.Join(ctx.Err(), removeIf(filepath.Join(dir, "index.lock"), err != nil))
+}
+
+func removeIf(path string, really bool) error {
+	if err := os.Remove(path); really && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // born are the refs that the agent's repository begins with: the caller's branches, as those of a remote that cannot

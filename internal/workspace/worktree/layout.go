@@ -39,7 +39,7 @@ func carryOf(c *caller) (carry, error) {
 	}
 	y := carry{format: c.format, settings: map[string]string{}, files: map[string][]byte{}}
 	for _, name := range carried() {
-		if value, ok := c.settings[name]; ok {
+		if value, ok := c.settings[name]; ok && (name != "core.excludesfile" || isFile(value)) {
 			y.settings[name] = value
 		}
 	}
@@ -60,6 +60,12 @@ func carryOf(c *caller) (carry, error) {
 	var err error
 	y.stores, err = c.stores()
 	return y, err
+}
+
+// isFile reports whether a file can be read without waiting.
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // writeKeeper makes the keeper, or makes it whole again: what is there of it stays.

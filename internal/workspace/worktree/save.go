@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -44,8 +45,13 @@ type saved struct {
 	why  string   // why commits of the agent's repository could not be kept; "" if all could
 }
 
+// saveMost is how long a checkpoint may take: git waits for ever for a pipe that took a file's place while it looked.
+const saveMost = 10 * time.Minute
+
 // save stores the content of a folder in the keeper, and what the agent's repository there refers to.
 func (k *Keeper) save(ctx context.Context, p place, rec *record, folder string, changed []string) (saved, error) {
+	ctx, cancel := context.WithTimeout(ctx, saveMost)
+	defer cancel()
 	r, err := k.keeper(p)
 	if err != nil {
 		return saved{}, err
@@ -76,7 +82,9 @@ func (k *Keeper) save(ctx context.Context, p place, rec *record, folder string, 
 	}
 	var s scan
 	if changed == nil {
+		odd := survey(folder)
 		s, err = r.scan(ctx, folder)
+		s.odd = append(s.odd, odd...)
 	} else {
 		s, err = r.known(ctx, folder, changed)
 	}
@@ -162,6 +170,7 @@ func (r repo) known(ctx context.Context, folder string, changed []string) (scan,
 			return r.scan(ctx, folder)
 		}
 	}
+	surveyOf(folder, names)
 	if r.all {
 		return r.sortOut(ctx, folder, names)
 	}

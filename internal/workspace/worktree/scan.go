@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -49,7 +50,6 @@ func (r repo) sortOut(ctx context.Context, folder string, names []string) (scan,
 			continue // changed, and gone
 		}
 		seen[name] = true
-		path := filepath.Join(folder, name)
 		info, err := lookAt(folder, name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -60,7 +60,7 @@ func (r repo) sortOut(ctx context.Context, folder string, names []string) (scan,
 			s.nested = append(s.nested, name)
 		case info.IsDir():
 			folders = append(folders, name)
-		case info.Mode().IsRegular() && readable(path), info.Mode()&fs.ModeSymlink != 0:
+		case info.Mode().IsRegular() && readable(filepath.Join(folder, name)), info.Mode()&fs.ModeSymlink != 0:
 			s.here = append(s.here, name)
 		default:
 			s.odd = append(s.odd, name)
@@ -131,6 +131,51 @@ func readable(path string) bool {
 		return false
 	}
 	return f.Close() == nil
+}
+
+// survey looks at every folder before git does. It names those that cannot be looked into, of which git would say
+// nothing, and removes a pipe where git would open a file of rules and wait for ever. Such a pipe holds nothing.
+func survey(folder string) (odd []string) {
+	_ = filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
+		name := strings.TrimPrefix(strings.TrimPrefix(path, folder), "/")
+		switch {
+		case err != nil:
+			odd = append(odd, name)
+			if e != nil && e.IsDir() {
+				return fs.SkipDir
+			}
+		case e.IsDir() && e.Name() == ".git":
+			return fs.SkipDir
+		case !ruled(e.Name()) || e.IsDir() || e.Type().IsRegular() || e.Type()&fs.ModeSymlink != 0:
+		default:
+			if os.Remove(path) != nil {
+				odd = append(odd, name)
+			}
+		}
+		return nil
+	})
+	return odd
+}
+
+// ruled reports whether git reads a file of that name for rules, wherever it is.
+func ruled(name string) bool { return name == ".gitignore" || name == ".gitattributes" }
+
+// surveyOf is survey of the folders that some names lie in.
+func surveyOf(folder string, names []string) {
+	for _, name := range names {
+		for at := path.Dir(name); ; at = path.Dir(at) {
+			for _, rules := range []string{".gitignore", ".gitattributes"} {
+				file := filepath.Join(folder, at, rules)
+				info, err := lookAt(folder, path.Join(at, rules))
+				if err == nil && !info.Mode().IsRegular() && !info.IsDir() && info.Mode()&fs.ModeSymlink == 0 {
+					_ = os.Remove(file) // else git waits until its time is over
+				}
+			}
+			if at == "." {
+				break
+			}
+		}
+	}
 }
 
 // take puts what a scan found into the index.

@@ -16,19 +16,26 @@ import (
 
 // bench is a caller's repository with a keeper beside it.
 type bench struct {
-	t    *testing.T
+	t    testing.TB
 	k    *Keeper
 	home string
 	dir  string // the caller's folder
 }
 
-func newBench(t *testing.T) *bench {
+func newBench(t testing.TB) *bench {
 	t.Helper()
-	home, err := filepath.EvalSymlinks(t.TempDir())
+	b := &bench{t: t}
+	b.begin()
+	return b
+}
+
+func (b *bench) begin() {
+	b.t.Helper()
+	home, err := filepath.EvalSymlinks(b.t.TempDir())
 	if err != nil {
-		t.Fatal(err)
+		b.t.Fatal(err)
 	}
-	b := &bench{t: t, home: home, dir: filepath.Join(home, "project")}
+	b.home, b.dir = home, filepath.Join(home, "project")
 	b.k = b.keeper()
 	b.git(home, "init", "-q", "-b", "main", b.dir)
 	b.write("a.txt", "one\ntwo\nthree\n")
@@ -36,7 +43,6 @@ func newBench(t *testing.T) *bench {
 	b.write(".gitignore", "*.log\nnode_modules/\n")
 	b.git(b.dir, "add", "-A")
 	b.git(b.dir, "commit", "-qm", "first")
-	return b
 }
 
 func (b *bench) keeper() *Keeper {
@@ -69,7 +75,7 @@ func (b *bench) try(dir string, args ...string) (string, error) {
 
 func (b *bench) write(name, text string) { b.t.Helper(); put(b.t, filepath.Join(b.dir, name), text) }
 
-func put(t *testing.T, path, text string) {
+func put(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
@@ -92,7 +98,7 @@ func there(path string) bool {
 	return err == nil
 }
 
-func newID(t *testing.T) troupe.SessionID {
+func newID(t testing.TB) troupe.SessionID {
 	t.Helper()
 	id, err := troupe.NewRootID(rand.Reader)
 	if err != nil {
