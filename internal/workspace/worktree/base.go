@@ -23,16 +23,14 @@ func (p place) base(ctx context.Context, r repo, c *caller, rec *record, m Makin
 	if c == nil {
 		return p.baseOfCopy(ctx, r, rec, m)
 	}
+	if rec.Base.Commit != "" && c.has(gitRef{name: refOf(p.ws, "base"), id: rec.Base.Commit}) {
+		return nil
+	}
 	release, err := p.k.holdCaller(ctx, c)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if rec.Base.Commit != "" {
-		if _, err := c.out(ctx, "cat-file", "-e", rec.Base.Commit+"^{commit}"); err != nil {
-			rec.Base = troupe.WorkspaceBase{} // it was taken before it was kept
-		}
-	}
 	if rec.Base.Commit == "" {
 		if err := p.room(c); err != nil {
 			return err
@@ -44,15 +42,27 @@ func (p place) base(ctx context.Context, r repo, c *caller, rec *record, m Makin
 			return err
 		}
 	}
+	if rec.Base.Commit != rec.Base.Head {
+		in := revisions([]string{rec.Base.Commit})
+		if rec.Base.Head != "" {
+			in = revisions([]string{rec.Base.Commit}, rec.Base.Head)
+		}
+		if err := r.hand(ctx, in, c.repo, p.folder, "--keep="+p.pinned()); err != nil {
+			return err
+		}
+		if err := p.k.step("handed base"); err != nil {
+			return err
+		}
+	}
 	return errors.Join(c.update(ctx, []string{"update " + refOf(p.ws, "base") + "\x00" + rec.Base.Commit + "\x00\x00"}),
-		p.k.step("kept base"))
+		p.unpin(c), p.k.step("kept base"))
 }
 
 // update changes refs of the caller's repository, all or none. Another program that has a lock there is waited for.
 func (c *caller) update(ctx context.Context, commands []string) error {
 	return retry(ctx, c.patience, func() (bool, error) {
 		_, err := c.feed(ctx, strings.Join(commands, ""), "update-ref", "-z", "--stdin")
-		return err != nil && strings.Contains(err.Error(), ".lock': File exists"), err
+		return locked(err), err
 	})
 }
 
@@ -61,11 +71,6 @@ func (k *Keeper) present(ctx context.Context, p place, r repo, c *caller, m Maki
 	b := troupe.WorkspaceBase{Head: c.head, Branch: c.branch}
 	if err := copyIndex(c, p); err != nil {
 		return b, err
-	}
-	// What holds the base must be where the ref to it is.
-	r = r.with("GIT_OBJECT_DIRECTORY=" + filepath.Join(c.common, "objects"))
-	if shared, ok := c.settings["core.sharedrepository"]; ok {
-		r = r.set("core.sharedRepository=" + shared)
 	}
 	modules, err := c.supported(ctx, k.environ)
 	if err != nil {

@@ -190,6 +190,11 @@ func (c *caller) readRefs(ctx context.Context) error {
 	return nil
 }
 
+// has reports whether it has the ref, at that place.
+func (c *caller) has(ref gitRef) bool {
+	return slices.ContainsFunc(c.refs, func(r gitRef) bool { return r.name == ref.name && r.id == ref.id })
+}
+
 // stores are the folders of its objects, and of those that it borrows from in turn.
 func (c *caller) stores() ([]string, error) { return stores(filepath.Join(c.common, "objects"), nil) }
 
@@ -205,6 +210,9 @@ func stores(objects string, known []string) ([]string, error) {
 	}
 	if len(known) == storesMost {
 		return nil, errors.New("it borrows objects from too many repositories")
+	}
+	if info, err := os.Stat(objects); err != nil || !info.IsDir() {
+		return known, nil // git says so at each call, and goes on
 	}
 	known = append(known, objects)
 	list, err := disk.Read(filepath.Join(objects, "info", "alternates"), 1<<20)

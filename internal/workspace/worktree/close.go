@@ -226,7 +226,7 @@ func (e *ending) hand(ctx context.Context) error {
 	if err := e.branch(ctx); err != nil {
 		return err
 	}
-	return errors.Join(e.unpin(), e.reachable(ctx, ids), e.k.step("handed"))
+	return errors.Join(e.p.unpin(e.caller), e.reachable(ctx, ids), e.k.step("handed"))
 }
 
 // oldest makes one commit of what the agent's HEAD and branches have been and nothing else reaches; "" if all is
@@ -256,10 +256,7 @@ func (e *ending) oldest(ctx context.Context, old, reached []string) (string, err
 	return e.k.commit(ctx, e.r, tree, "Where HEAD and branches of "+e.p.ws.Name+" have been", old...)
 }
 
-// pinned is what a pack of ours says of why it is not to be removed: what refers to it is not there yet.
-func (e *ending) pinned() string { return "troupe " + string(e.p.ws.Owner) }
-
-// transfer copies objects to the caller's repository, in one pack that no collection there removes.
+// transfer copies objects to the caller's repository.
 func (e *ending) transfer(ctx context.Context, ids []string) error {
 	has := []string{e.rec.Base.Commit}
 	for _, r := range e.caller.refs { // from an end before
@@ -267,40 +264,7 @@ func (e *ending) transfer(ctx context.Context, ids []string) error {
 			has = append(has, r.id)
 		}
 	}
-	return e.r.hand(ctx, revisions(ids, has...), e.caller.repo, e.p.folder, "--keep="+e.pinned())
-}
-
-// hand copies what a walk finds to another repository, in one pack.
-func (r repo) hand(ctx context.Context, walk string, into repo, folder string, options ...string) (err error) {
-	list, err := r.feed(ctx, walk, "rev-list", "--objects", "--stdin")
-	if err != nil || list == "" {
-		return err
-	}
-	file, err := os.CreateTemp(folder, "pack-*")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
-	r.runner.In = strings.NewReader(walk)
-	if err := r.runner.Stream(ctx, file, "pack-objects", "--revs", "--stdout", "--quiet"); err != nil {
-		return fmt.Errorf("git pack-objects: %w", err)
-	}
-	if _, err := file.Seek(0, 0); err != nil {
-		return err
-	}
-	into.runner.In = file
-	return into.run(ctx, append([]string{"index-pack", "--stdin", "--fix-thin"}, options...)...)
-}
-
-// unpin lets collections of the caller's repository have our packs, now that refs hold what is in them.
-func (e *ending) unpin() error {
-	keeps, err := filepath.Glob(filepath.Join(e.caller.common, "objects", "pack", "*.keep"))
-	for _, keep := range keeps {
-		if data, e2 := os.ReadFile(keep); e2 == nil && strings.TrimSpace(string(data)) == e.pinned() {
-			err = errors.Join(err, os.Remove(keep))
-		}
-	}
-	return err
+	return e.r.hand(ctx, revisions(ids, has...), e.caller.repo, e.p.folder, "--keep="+e.p.pinned())
 }
 
 // reachable makes sure that the caller's repository has all of it, by itself.
@@ -350,6 +314,9 @@ func (e *ending) branch(ctx context.Context) error {
 		if err == nil {
 			e.rec.Own, e.res.Branch = name, name
 			return e.k.write(e.p, e.rec)
+		}
+		if locked(err) {
+			return err
 		}
 	}
 	return fmt.Errorf("no branch could be made for %s: %w", e.p.ws.Name, err)

@@ -188,10 +188,8 @@ func (p place) make(ctx context.Context, rec *record, m Making) error {
 	if err := errors.Join(writeKeeper(p, c), p.k.step("keeper")); err != nil {
 		return err
 	}
-	if rec.Base.Commit == "" {
-		if err := p.base(ctx, r, c, rec, m); err != nil {
-			return err
-		}
+	if err := p.base(ctx, r, c, rec, m); err != nil {
+		return err
 	}
 	if err := errors.Join(p.k.apart(p.ws), p.parents()); err != nil {
 		return err
