@@ -52,6 +52,8 @@ type HookMoment struct {
 	// nil: the moment has nothing to match.
 	Match []string
 	Call  *Call // that it is about; nil: about none
+	// Access is what that call would do, or did; nil: that is not known.
+	Access *Access
 	// Fields are the parts of the payload that only this moment has.
 	Fields map[string]any
 }

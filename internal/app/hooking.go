@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/gate"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 	"github.com/troupe-dev/troupe/internal/hook"
 	"github.com/troupe-dev/troupe/internal/profile"
 	"github.com/troupe-dev/troupe/internal/tool"
@@ -36,9 +39,10 @@ func (a setup) Hooks(ctx context.Context, q wire.HookQuery) (out wire.HookList, 
 	for _, p := range problems {
 		out.Problems = append(out.Problems, p.Text)
 	}
-	out.Problems = append(out.Problems, idleHooks(set, tools)...)
+	out.Problems = append(out.Problems, idleHooks(set, tools,
+		hookRules(gate.NewTools(tools.Facts()), a.app.dirs.Home))...)
 	for _, h := range set {
-		out.Hooks = append(out.Hooks, wire.HookRow{Event: h.Event, Matcher: h.Matcher, Type: string(h.Kind),
+		out.Hooks = append(out.Hooks, wire.HookRow{Event: h.Event, Matcher: h.Matcher, If: h.If, Type: string(h.Kind),
 			Run: a.app.Mask(h.Run), Source: h.Source, Scope: h.Scope, Agent: h.Agent, Skill: h.Skill,
 			Seconds: h.Limit().Seconds(),
 			Async:   h.Async, Off: h.off, Broken: h.Broken})
@@ -73,7 +77,12 @@ func (a setup) tryHooks(ctx context.Context, q wire.HookQuery, hooks []hook.Hook
 	environ, _ := config.Environment(a.app.env.Environ, a.app.settings)
 	runner := a.app.newRunner(nil, x.servers.shell, environ)
 	runner.Ask = nil
-	set := hook.NewSet(hooks)
+	if m.Call != nil { // what cannot be read is a call of which nothing is known
+		if access, err := x.access(wire.Call{Tool: m.Call.Name, Input: json.RawMessage(m.Call.Input)}); err == nil {
+			m.Access = &access
+		}
+	}
+	set := hook.NewSet(hooks, hookRules(x.tools.gate, a.app.dirs.Home))
 	said := runner.Run(ctx, append(set.Of(m, false), set.Of(m, true)...), m)
 	out.Ran = append([]troupe.HookRan{}, said.Ran...)
 	out.Follows = x.follows(m, said)
@@ -146,10 +155,33 @@ func (x *explainer) follows(m troupe.HookMoment, said troupe.HookSaid) string {
 	return text
 }
 
-// idleHooks says of hooks that they never run.
-func idleHooks(set []setHook, tools tool.Set) (out []string) {
+// hookRules reads the rules of hooks as the gate reads those that ask.
+func hookRules(tools *gate.Tools, home string) hook.Rules {
+	home = resolved(home)
+	return func(text, folder string) (func(troupe.HookMoment) bool, error) {
+		r, err := tools.ParseRule(troupe.Rule{Effect: troupe.Ask, Text: text, Folder: folder})
+		if unread, ok := errors.AsType[*rule.Error](err); ok {
+			return nil, errors.New(unread.Problem)
+		} else if err != nil {
+			return nil, err
+		}
+		if !r.Glob && r.Facts.Holder == rule.UnknownHolder && !strings.HasPrefix(r.Tool, rule.MCPPrefix) {
+			return nil, fmt.Errorf("names %q, which is no tool here", rule.Visible(r.Tool))
+		}
+		return func(m troupe.HookMoment) bool {
+			return m.Access == nil || tools.Speaks(&r, gate.Query{Tool: m.Call.Name, Access: *m.Access, Home: home,
+				Roots: []string{m.Session.Cwd}, Resolve: tool.Resolve})
+		}, nil
+	}
+}
+
+// idleHooks says of hooks that they never run, or run for more than their rule says.
+func idleHooks(set []setHook, tools tool.Set, rules hook.Rules) (out []string) {
 	names := matched(tools)
 	for i := range set {
+		if odd := set[i].Unread(rules); odd != "" {
+			out = append(out, set[i].Source+": "+odd)
+		}
 		if idle := set[i].Idle(names); idle != "" {
 			out = append(out, set[i].Source+": "+idle)
 		}

@@ -26,8 +26,21 @@ type setHook struct {
 // hooksIn are the hooks that are set in a folder, the weakest source first, and what is odd in those that count.
 func (p *policy) hooksIn(folder string, types profile.Set, used []skill.Skill) (out []setHook,
 	problems []hook.Problem) {
-	add := func(raw []byte, from hook.Origin, off string) {
+	away := func(hooks []setHook, scope config.Scope) {
+		for i := range hooks {
+			h := &hooks[i]
+			if h.Kind != hook.HTTP || h.off != "" {
+				continue
+			}
+			if h.off = p.all.HookAway(scope, h.Run); h.off != "" {
+				problems = append(problems, hook.Problem{Text: h.Source + ": a hook of " + string(h.Event) +
+					" does not run: " + h.off})
+			}
+		}
+	}
+	add := func(raw []byte, from hook.Origin, scope config.Scope, off string) {
 		hooks, odd := readHooks(raw, from, folder, off)
+		away(hooks, scope)
 		out = append(out, hooks...)
 		for _, o := range odd {
 			if off == "" {
@@ -37,9 +50,10 @@ func (p *policy) hooksIn(folder string, types profile.Set, used []skill.Skill) (
 		}
 	}
 	out = p.pluginHooks(folder)
+	away(out, config.ScopeUser)
 	for _, src := range p.all.Hooks(p.trusted()) {
 		before := len(out)
-		add(src.Raw, hook.Origin{Source: src.Path, Scope: src.Scope.String(), Folder: src.Folder}, src.Off)
+		add(src.Raw, hook.Origin{Source: src.Path, Scope: src.Scope.String(), Folder: src.Folder}, src.Scope, src.Off)
 		if src.Untrusted && p.wasTrusted(src.Path) {
 			refuse(out[before:])
 		}
@@ -47,16 +61,18 @@ func (p *policy) hooksIn(folder string, types profile.Set, used []skill.Skill) (
 	lines, _, odd := p.statusLines(folder)
 	out, problems = append(out, lines...), append(problems, odd...)
 	for _, d := range types.Hooking() {
-		add(d.Hooks, originOf(d), p.all.HooksOff(scopeOf(d.Scope)))
+		scope := scopeOf(d.Scope)
+		add(d.Hooks, originOf(d), scope, p.all.HooksOff(scope))
 	}
 	for i := range used {
 		k := &used[i]
-		off, before := p.all.HooksOff(scopeOf(k.Scope)), len(out)
+		scope := scopeOf(k.Scope)
+		off, before := p.all.HooksOff(scope), len(out)
 		lost := off == "" && !k.Runs
 		if lost {
 			off = "the folder is not trusted"
 		}
-		add(k.Hooks, hook.Origin{Source: k.Source, Scope: scopeOf(k.Scope).String(), Skill: k.Name}, off)
+		add(k.Hooks, hook.Origin{Source: k.Source, Scope: scope.String(), Skill: k.Name}, scope, off)
 		if lost && p.wasTrusted(k.Source) {
 			refuse(out[before:])
 		}

@@ -134,7 +134,7 @@ func (r roles) Open(document []byte) (session.Roles, error) {
 		return nil, fmt.Errorf("read the definitions of agents: %w", err)
 	}
 	if len(p.definitions.Hooks) > 0 {
-		p.set = hook.NewSet(p.definitions.Hooks)
+		p.set = hook.NewSet(p.definitions.Hooks, hookRules(r.tools.gate, r.dirs.Home))
 	}
 	return p.withServers(), nil
 }
@@ -227,7 +227,7 @@ func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin, ahead *ahead) 
 		told = append(told, o.Text)
 	}
 	counts := slices.DeleteFunc(slices.Clone(hooks), func(h setHook) bool { return h.off != "" })
-	told = append(told, idleHooks(counts, tools.Set)...)
+	told = append(told, idleHooks(counts, tools.Set, hookRules(tools.gate, a.dirs.Home))...)
 	limits := p.settings.Agents.Limits()
 	limits.MaxTurns = defaultChildTurns
 	var style styleText

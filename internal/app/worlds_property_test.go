@@ -264,7 +264,7 @@ func (r *reader) hear(t *rapid.T, c wire.Call, uses []troupe.SkillUse) troupe.Ho
 		m.Skills = append(m.Skills, u.File)
 	}
 	run := &hook.Runner{Client: &http.Client{Transport: r.w}, Now: time.Now, Mask: func(s string) string { return s }}
-	return run.Run(t.Context(), hook.NewSet(r.profiles.definitions.Hooks).Of(m, false), m)
+	return run.Run(t.Context(), hook.NewSet(r.profiles.definitions.Hooks, nil).Of(m, false), m)
 }
 
 // stays is the built-in type that only reads whose bounds hold for a call, "" if there is none: a stranger may take its

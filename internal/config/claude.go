@@ -31,6 +31,7 @@ func (p *parser) theirs(root node) Settings {
 		"statusLine":                      func(n node) { p.hooks(n, &s.Hooks.Line) },
 		"disableAllHooks":                 func(n node) { p.boolean(n, &s.Hooks.Disable) },
 		"allowManagedHooksOnly":           func(n node) { p.boolean(n, &s.Hooks.ManagedOnly) },
+		"allowedHttpHookUrls":             func(n node) { s.Hooks.addresses(p, n) },
 		"allowManagedPermissionRulesOnly": func(n node) { p.boolean(n, &managedOnly) },
 		"mcpServers":                      func(n node) { p.servers(n, &s.MCP) },
 		"disabledMcpjsonServers":          func(n node) { p.strings(n, &s.MCP.Disabled) },

@@ -45,6 +45,7 @@ func (p *parser) ours(root node) Settings {
 
 		"disableAllHooks":       func(n node) { p.boolean(n, &s.Hooks.Disable) },
 		"allowManagedHooksOnly": func(n node) { p.boolean(n, &s.Hooks.ManagedOnly) },
+		"allowedHttpHookUrls":   func(n node) { s.Hooks.addresses(p, n) },
 
 		"mcpServers":             func(n node) { p.servers(n, &s.MCP) },
 		"disabledMcpjsonServers": func(n node) { p.strings(n, &s.MCP.Disabled) },

@@ -2,7 +2,12 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
 )
 
 // HookSettings are what a file says about hooks.
@@ -14,6 +19,14 @@ type HookSettings struct {
 	Disable bool
 	// ManagedOnly, in a managed file: hooks of all other sources count for nothing.
 	ManagedOnly bool
+	// URLs are patterns of the addresses to which hooks of type http may go; nil: the file says nothing of that.
+	URLs []string
+}
+
+// addresses reads the list. What cannot be read of it is a list all the same: it names no address.
+func (h *HookSettings) addresses(p *parser, n node) {
+	h.URLs = []string{}
+	p.strings(n, &h.URLs)
 }
 
 // hooks keeps what is written: package hook reads it, so that one hook that is wrong does not take the others with it.
@@ -77,4 +90,67 @@ func (a All) HooksOff(scope Scope) string {
 		return "an administrator lets only managed hooks run (allowManagedHooksOnly)"
 	}
 	return ""
+}
+
+// HookAway says why a hook of a scope may not go to an address; "" if it may. Whoever has more of a say binds those
+// with less: each scope with a list has to name the address, down to the hook's own.
+func (a All) HookAway(scope Scope, address string) string {
+	for s := ScopeManaged; s <= scope; s++ {
+		var files []string
+		named := false
+		for i := range a.layers {
+			if l := &a.layers[i]; l.Scope == s && l.settings.Hooks.URLs != nil {
+				files = append(files, l.Path)
+				named = named || slices.ContainsFunc(l.settings.Hooks.URLs, func(pattern string) bool {
+					return namesAddress(pattern, address)
+				})
+			}
+		}
+		if len(files) > 0 && !named {
+			return "allowedHttpHookUrls in " + strings.Join(files, ", ") + " does not name its address"
+		}
+	}
+	return ""
+}
+
+// namesAddress compares an address with a pattern in which a star is any text. Scheme, host and the rest are compared
+// each by itself, so that no path can pass for a host; in a host only a star at its beginning goes past a dot.
+func namesAddress(pattern, address string) bool {
+	if pattern = strings.TrimSpace(pattern); pattern == "*" {
+		return true
+	}
+	u, err := url.Parse(strings.TrimSpace(address))
+	if err != nil || u.Host == "" || u.User != nil {
+		return false
+	}
+	scheme, rest, ok := strings.Cut(pattern, "://")
+	if !ok {
+		return false
+	}
+	host, path, deep := strings.Cut(rest, "/")
+	switch {
+	case deep:
+		path = "/" + path
+	case strings.HasSuffix(host, "*"):
+		path = "/*"
+	default:
+		path = "/"
+	}
+	above := ""
+	if strings.HasPrefix(host, "*") {
+		host, above = host[1:], "[^/]*"
+	}
+	there := cmp.Or(u.EscapedPath(), "/")
+	if u.RawQuery != "" {
+		there += "?" + u.RawQuery
+	}
+	pattern = "^" + stars(strings.ToLower(scheme), "[a-z]*") + "://" + above + stars(strings.ToLower(host), "[^./]*") +
+		stars(path, ".*") + "$"
+	re, err := regexp.Compile(pattern)
+	return err == nil && re.MatchString(u.Scheme+"://"+strings.ToLower(u.Host)+there)
+}
+
+// stars is a regular expression for a text in which a star is what sense says.
+func stars(text, sense string) string {
+	return strings.ReplaceAll(regexp.QuoteMeta(text), `\*`, sense)
 }

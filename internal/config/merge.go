@@ -501,7 +501,7 @@ func projectKeys() []string {
 		"permissions.defaultMode", "permissions.additionalDirectories", "permissions.disableBypassPermissionsMode",
 		"agents", "sandbox", "sandbox.deny_read", "sandbox.deny_write", "sandbox.denied_hosts", "sandbox.network",
 		"sandbox.limits",
-		"hooks", "statusLine", "disableAllHooks", "sandbox.enabled", "sandbox.filesystem",
+		"hooks", "statusLine", "disableAllHooks", "allowedHttpHookUrls", "sandbox.enabled", "sandbox.filesystem",
 		"sandbox.filesystem.denyRead",
 		"sandbox.filesystem.denyWrite",
 		"sandbox.network.deniedDomains", "enabledPlugins", "extraKnownMarketplaces", "worktree",

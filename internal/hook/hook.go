@@ -33,7 +33,9 @@ const (
 type Hook struct {
 	Event   troupe.HookEvent `json:"event"`
 	Matcher string           `json:"matcher,omitempty"`
-	Kind    Kind             `json:"type"`
+	// If is a permission rule: of the calls that the matcher covers it runs for those that the rule speaks of.
+	If   string `json:"if,omitempty"`
+	Kind Kind   `json:"type"`
 	// Run is the command, the address or the prompt.
 	Run string `json:"run"`
 	// Headers are sent to the address. In them the variables in Env are replaced by their values.
@@ -88,6 +90,9 @@ func (h *Hook) Line() string {
 	if h.Matcher != "" {
 		b.WriteString(" (" + h.Matcher + ")")
 	}
+	if h.If != "" {
+		b.WriteString(" if " + h.If)
+	}
 	if h.Broken != "" {
 		b.WriteString(", does not run (" + h.Broken + ")")
 	}
@@ -112,28 +117,66 @@ func (h *Hook) Line() string {
 type Set struct {
 	hooks    []Hook
 	matchers []matcher
+	ifs      []func(troupe.HookMoment) bool // nil: it has no rule that can be read
 }
 
-// NewSet makes a set.
-func NewSet(hooks []Hook) *Set {
-	s := &Set{hooks: hooks, matchers: make([]matcher, len(hooks))}
+// Rules reads the permission rule of a hook: of which calls it speaks, in doubt of more, or why it cannot be read. A
+// rule's paths begin in folder, or in that of the session if there is none.
+type Rules func(rule, folder string) (speaks func(m troupe.HookMoment) bool, err error)
+
+// NewSet makes a set. A hook with a rule that cannot be read runs for all that its matcher covers: a guard that looks
+// at too much is better than one that looks away.
+func NewSet(hooks []Hook, rules Rules) *Set {
+	s := &Set{hooks: hooks, matchers: make([]matcher, len(hooks)),
+		ifs: make([]func(troupe.HookMoment) bool, len(hooks))}
 	for i := range hooks {
-		s.matchers[i] = newMatcher(hooks[i].Matcher)
+		h := &hooks[i]
+		s.matchers[i] = newMatcher(h.Matcher)
+		if h.If != "" && rules != nil {
+			s.ifs[i], _ = rules(h.If, h.Folder) // why not was said where it was read
+		}
 	}
 	return s
+}
+
+// Unread says what is wrong with the rule of a hook; "" if nothing is.
+func (h *Hook) Unread(rules Rules) string {
+	if h.If == "" || !h.ofCalls() {
+		return ""
+	}
+	_, err := rules(h.If, h.Folder)
+	if err == nil {
+		return ""
+	}
+	return fmt.Sprintf("\"if\" of a hook of %s, %q, %v; the hook runs for all that its matcher covers", h.Event, h.If,
+		err)
+}
+
+// ofCalls: its moments are about a call.
+func (h *Hook) ofCalls() bool {
+	return slices.Contains([]troupe.HookEvent{troupe.HookPreToolUse, troupe.HookPostToolUse, troupe.HookPostFailure,
+		troupe.HookPermissionRequest}, h.Event)
 }
 
 // Of lists the hooks that are due at a moment.
 func (s *Set) Of(m troupe.HookMoment, async bool) (out []Hook) {
 	for i := range s.hooks {
-		if h := &s.hooks[i]; h.Async == async && h.covers(m) && s.matchers[i].covers(m.Match) {
+		if h := &s.hooks[i]; h.Async == async && h.covers(m) && s.matchers[i].covers(m.Match) && s.speaks(i, m) {
 			out = append(out, *h)
 		}
 	}
 	return out
 }
 
-// covers compares everything but the matcher.
+// speaks: the rule of a hook is about the call. Where there is no call no rule is about it.
+func (s *Set) speaks(i int, m troupe.HookMoment) bool {
+	if s.hooks[i].If == "" {
+		return true
+	}
+	return m.Call != nil && (s.ifs[i] == nil || s.ifs[i](m))
+}
+
+// covers compares everything but the matcher and the rule.
 func (h *Hook) covers(m troupe.HookMoment) bool {
 	own := len(m.Line) > 0 && strings.EqualFold(m.Line[len(m.Line)-1], h.Agent)
 	if h.Skill != "" {
@@ -207,9 +250,7 @@ func ofServer(server, name string) bool {
 // Idle says of a hook of calls that its matcher finds none of these tools, so that it never runs; "" if it finds one.
 // Tools of servers are not known before these are started, so a matcher that speaks of them counts as one that finds.
 func (h *Hook) Idle(tools []string) string {
-	switch h.Event {
-	case troupe.HookPreToolUse, troupe.HookPostToolUse, troupe.HookPostFailure, troupe.HookPermissionRequest:
-	default:
+	if !h.ofCalls() {
 		return ""
 	}
 	m := newMatcher(h.Matcher)

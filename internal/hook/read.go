@@ -195,9 +195,8 @@ func (r *reader) hook(event troupe.HookEvent, matcher string, raw json.RawMessag
 		h.Broken = "it says nothing to run"
 		r.problem("a hook of %s says nothing to run", event)
 	}
-	if f.If != "" {
-		r.problems = append(r.problems, Problem{fmt.Sprintf("\"if\" of a hook of %s is not followed; it runs for all "+
-			"that its matcher covers", event), true})
+	if h.If = strings.TrimSpace(f.If); h.If != "" && !h.ofCalls() {
+		r.problem("a hook of %s has the \"if\" %q, which is about calls, and so it never runs", event, h.If)
 	}
 	if f.Timeout != nil {
 		if h.Seconds = *f.Timeout; h.Seconds <= 0 || h.Seconds > mostSeconds {

@@ -96,7 +96,7 @@ func TestUnreadableGuardsRefuse(t *testing.T) {
 		if len(problems) == 0 {
 			t.Errorf("%s: it tells nothing", in)
 		}
-		due := NewSet(hooks).Of(troupe.HookMoment{Event: troupe.HookPreToolUse, Match: []string{"Bash"}}, false)
+		due := NewSet(hooks, nil).Of(troupe.HookMoment{Event: troupe.HookPreToolUse, Match: []string{"Bash"}}, false)
 		said := runner(t).Run(t.Context(), due, troupe.HookMoment{Event: troupe.HookPreToolUse, Call: &troupe.Call{}})
 		if said.Effect != troupe.Deny {
 			t.Errorf("%s: it says %+v", in, said)
@@ -134,7 +134,7 @@ func TestMatchers(t *testing.T) {
 func TestScope(t *testing.T) {
 	t.Parallel()
 	s := NewSet([]Hook{{Event: troupe.HookPreToolUse, Origin: Origin{Agent: "Guarded"}},
-		{Event: troupe.HookStop, Origin: Origin{Agent: "guarded"}}})
+		{Event: troupe.HookStop, Origin: Origin{Agent: "guarded"}}}, nil)
 	for _, tt := range []struct {
 		event troupe.HookEvent
 		line  []string
@@ -152,7 +152,7 @@ func TestScope(t *testing.T) {
 	// Those of a skill hold for whoever has used that very file, and for all below; their Stop is the end of the
 	// former.
 	s = NewSet([]Hook{{Event: troupe.HookPreToolUse, Origin: Origin{Source: "/a/SKILL.md", Skill: "a"}},
-		{Event: troupe.HookStop, Origin: Origin{Source: "/a/SKILL.md", Skill: "a"}}})
+		{Event: troupe.HookStop, Origin: Origin{Source: "/a/SKILL.md", Skill: "a"}}}, nil)
 	a, b := []string{"/a/SKILL.md"}, []string{"/b/SKILL.md"}
 	for _, tt := range []struct {
 		event       troupe.HookEvent

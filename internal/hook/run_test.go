@@ -327,7 +327,7 @@ func BenchmarkDue(b *testing.B) {
 		h.Matcher = "^(Edit|Write)$"
 		hooks = append(hooks, h)
 	}
-	s, m := NewSet(hooks), call("/")
+	s, m := NewSet(hooks, nil), call("/")
 	for b.Loop() {
 		if len(s.Of(m, false)) > 0 {
 			b.Fatal("due")
@@ -356,7 +356,7 @@ func BenchmarkFifty(b *testing.B) {
 		for i := range hooks {
 			hooks[i].Pin(dir)
 		}
-		if due := NewSet(hooks).Of(call(dir), false); len(due) != 50 || len(due[0].Files) != 1 {
+		if due := NewSet(hooks, nil).Of(call(dir), false); len(due) != 50 || len(due[0].Files) != 1 {
 			b.Fatal(due)
 		}
 	}

@@ -31,7 +31,7 @@ func (hk *hooking) opened(i int) {
 	hk.tell(troupe.HookNotification, "permission_prompt", map[string]any{"notification_type": "permission_prompt",
 		"title": "Waits for an answer", "message": r.Tool + ": " + r.Decision.Why})
 	c := hk.a.calls.candidate(i)
-	m := c.ofCall(troupe.HookPermissionRequest, c.call.Call)
+	m := c.ofCall(troupe.HookPermissionRequest, c.call.Call, nil)
 	m.Fields = map[string]any{"request_id": r.ID, "reason": r.Decision.Why, "action": r.Action}
 	t, known := hk.a.h.d.Tools.Find(c.call.Name)
 	if r.Kind != troupe.RequestPermission || !known || !h.Due(m) {
@@ -46,6 +46,9 @@ func (hk *hooking) opened(i int) {
 		defer cancel(nil)
 		if !hk.begun(r.ID, cancel) {
 			cancel(errSettled)
+		}
+		if access, err := t.Access(c.env(), c.call.Input); err == nil {
+			m.Access = &access // it may look at files, which the actor does not
 		}
 		in := inAsked{call: i, request: r.ID, said: h.Run(ctx, m, false)}
 		in.said.Ran = append(in.said.Ran, runBeside(a.tree, h, m)...)

@@ -78,7 +78,7 @@ func (c *candidate) leftToAuto() bool {
 		_, judged := r.Judged(c.self.ID, c.coord())
 		return judged
 	}
-	return c.hooks == nil || !c.hooks.Due(c.ofCall(troupe.HookPermissionRequest, c.call.Call))
+	return c.hooks == nil || !c.hooks.Due(c.ofCall(troupe.HookPermissionRequest, c.call.Call, c.access))
 }
 
 // afterAuto says in a decision that asks what the model of mode auto said before.
@@ -110,6 +110,7 @@ func notAllowedByAuto(v *troupe.Verdict) string {
 func (cs *calls) beyondAuto(in inToolDone, c turn.Call, d troupe.Decision, wants []troupe.Attempt, more bool,
 	out *tool.Output) bool {
 	q, asked := cs.places(), cs.candidate(in.call)
+	asked.access = &in.judged.access
 	if !asked.leftToAuto() || !d.Auto || d.Beyond != troupe.Ask || more || c.Verdict != nil || c.Rounds >= maxRounds ||
 		len(wants) > mostListed || autoOf(cs.a) == "" || !gate.AskedOf(&q, cs.a.st.Session.Dir(), wants) {
 		return false

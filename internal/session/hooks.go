@@ -46,15 +46,15 @@ func moment(t *tree, s troupe.Session, event troupe.HookEvent, match ...string) 
 	return m
 }
 
-// ofCall is a moment of a call.
-func (s *snapshot) ofCall(event troupe.HookEvent, call troupe.Call) troupe.HookMoment {
+// ofCall is a moment of a call, which would do, or did, what access says; nil: that is not known.
+func (s *snapshot) ofCall(event troupe.HookEvent, call troupe.Call, access *troupe.Access) troupe.HookMoment {
 	t, _ := s.h.d.Tools.Known(call.Name)
 	m := moment(s.tree, s.self, event, call.Name)
 	if t.OldName != "" { // under which people have written their matchers
 		m.Match = append(m.Match, t.OldName)
 	}
 	call.Input = t.Advertised(call.Input)
-	m.Call = &call
+	m.Call, m.Access = &call, access
 	return m
 }
 
@@ -70,13 +70,13 @@ func (c *candidate) needsJudge(d troupe.Decision) bool {
 	if c.call.Judged != nil || d.Effect == troupe.Deny {
 		return false
 	}
-	return c.h.d.Judge != nil || c.hooks != nil && c.hooks.Due(c.ofCall(troupe.HookPreToolUse, c.call.Call))
+	return c.h.d.Judge != nil || c.hooks != nil && c.hooks.Due(c.ofCall(troupe.HookPreToolUse, c.call.Call, c.access))
 }
 
 // askJudge asks the hooks, and then the judge about what they leave open.
 func (c *candidate) askJudge(ctx context.Context) (out judgement) {
 	call := c.call.Call
-	if m := c.ofCall(troupe.HookPreToolUse, call); c.hooks != nil && c.hooks.Due(m) {
+	if m := c.ofCall(troupe.HookPreToolUse, call, c.access); c.hooks != nil && c.hooks.Due(m) {
 		said := c.hooks.Run(ctx, m, false)
 		out.ran = append(said.Ran, runBeside(c.tree, c.hooks, m)...)
 		out.Judgement = troupe.Judgement{By: cmp.Or(said.By, "hooks"), Effect: said.Effect, Why: said.Why,
@@ -164,7 +164,7 @@ func (hk *hooking) afterCall(ctx context.Context, in inToolDone, out tool.Output
 	if out.IsError {
 		event = troupe.HookPostFailure
 	}
-	m := hk.a.snapshot().ofCall(event, hk.a.st.Calls[in.call].Call)
+	m := hk.a.snapshot().ofCall(event, hk.a.st.Calls[in.call].Call, &in.judged.access)
 	text := troupe.JoinText(out.Blocks)
 	m.Fields = map[string]any{"tool_response": map[string]any{"content": text, "is_error": out.IsError},
 		"duration_ms": in.took.Milliseconds()}

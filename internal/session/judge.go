@@ -35,7 +35,8 @@ type Judging struct {
 // it happens beside the actor.
 type candidate struct {
 	*snapshot
-	call turn.Call
+	call   turn.Call
+	access *troupe.Access // what it would do; nil: not known yet
 }
 
 // snapshot is what the calls that begin together know of their session. It is shared, and not
@@ -187,6 +188,8 @@ func (c *candidate) prepare(j *judged, runner tool.Runner) bool {
 		return false
 	}
 	j.access = j.prepared.Access()
+	access := j.access // hooks that nothing waits for look at it later
+	c.access = &access
 	if j.access.Class == troupe.ClassEdit && c.h.d.Masked(c.call.Input) {
 		j.refused = "refused: the text holds the mark of a masked secret. What stands there in the file was hidden " +
 			"from you and would be overwritten; edit around it."
@@ -448,6 +451,7 @@ func (cs *calls) askJudge(ctx context.Context, calls []int) (rest []int) {
 		c := cs.candidate(i)
 		if t, ok := cs.a.h.d.Tools.Find(c.call.Name); ok && t.Intent != nil {
 			access, err := t.Access(c.env(), c.call.Input)
+			c.access = &access
 			if d, _ := c.decide(access); err == nil && c.needsJudge(d) {
 				in.calls = append(in.calls, i)
 				ask = append(ask, c.askJudge)

@@ -89,20 +89,24 @@ func (cs *calls) judgeIntent(i int, access troupe.Access, action func() string) 
 		Tool: c.call.Name, Access: access, Chain: c.tree.chain.chain(c.self.ID), Judged: c.call.Judged,
 	})
 	d = c.withLeave(d, access)
-	settled, err = cs.applyDecision(i, d, func() troupe.RequestBody { return troupe.RequestBody{Action: action()} })
+	settled, err = cs.applyDecision(i, d, access, func() troupe.RequestBody {
+		return troupe.RequestBody{Action: action()}
+	})
 	return d, settled, err
 }
 
 // applyDecision turns a decision into what happens to its call, unless that may go on. ask is what a request
 // says besides it.
-func (cs *calls) applyDecision(i int, d troupe.Decision, ask func() troupe.RequestBody) (settled bool, err error) {
+func (cs *calls) applyDecision(i int, d troupe.Decision, access troupe.Access,
+	ask func() troupe.RequestBody) (settled bool, err error) {
 	switch d.Effect {
 	case troupe.Allow:
 		return false, nil
 	case troupe.Ask:
 		b := ask()
 		b.Kind, b.Decision = troupe.RequestPermission, d
-		if c := cs.candidate(i); c.leaves(d) {
+		c := cs.candidate(i)
+		if c.access = &access; c.leaves(d) {
 			cs.forAuto = append(cs.forAuto, autoQuestion{call: i, body: b})
 			return true, nil
 		}

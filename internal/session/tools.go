@@ -123,7 +123,7 @@ func (cs *calls) announce(ctx context.Context, i int, j *judged) error {
 	if j.refused != "" {
 		return cs.finishText(i, j.refused)
 	}
-	if settled, err := cs.applyDecision(i, j.decision, j.ask); settled || err != nil {
+	if settled, err := cs.applyDecision(i, j.decision, j.access, j.ask); settled || err != nil {
 		return err
 	}
 	if q, ok := j.prepared.(tool.Queuer); ok && j.announced() && j.background == "" &&

@@ -13,6 +13,8 @@ func TestEachHookIsShown(t *testing.T) {
 		`{"PreToolUse": [{"hooks": [{"command": "true"}, "id > x", {"command": "true", "COMMAND": "id > y"},
 			{"command": "sh", "args": ["-c", "id > z"]}]}]}`: {"on PreToolUse: true", "on PreToolUse: id > x",
 			"on PreToolUse: true", "on PreToolUse: sh '-c' 'id > z'"},
+		`{"PreToolUse": [{"matcher": "Bash", "hooks": [{"command": "a", "if": "Bash(git *)"}]}]}`: {
+			"on PreToolUse (Bash) if Bash(git *): a"},
 		`{"Stop": "make x"}`:                           {"on Stop: make x"},
 		`{"Stop": [{"command": "a"}], "Stop": "b"}`:    {"on Stop: a", "on Stop: b"},
 		`{"Stop": [{"hooks": ["a"]}, {"hooks": "b"}]}`: {"on Stop: a", "on Stop: b"},

@@ -34,14 +34,16 @@ type HookList struct {
 type HookRow struct {
 	Event   troupe.HookEvent `json:"event"`
 	Matcher string           `json:"matcher,omitempty"`
-	Type    string           `json:"type"`
-	Run     string           `json:"run"` // the command, address or prompt
-	Source  string           `json:"source"`
-	Scope   string           `json:"scope"`
-	Agent   string           `json:"agent,omitempty"` // whose definition it stands in
-	Skill   string           `json:"skill,omitempty"` // in whose file it stands
-	Seconds float64          `json:"seconds"`         // that it may take
-	Async   bool             `json:"async,omitempty"`
+	// of the calls that the matcher covers, those that this rule speaks of
+	If      string  `json:"if,omitempty"`
+	Type    string  `json:"type"`
+	Run     string  `json:"run"` // the command, address or prompt
+	Source  string  `json:"source"`
+	Scope   string  `json:"scope"`
+	Agent   string  `json:"agent,omitempty"` // whose definition it stands in
+	Skill   string  `json:"skill,omitempty"` // in whose file it stands
+	Seconds float64 `json:"seconds"`         // that it may take
+	Async   bool    `json:"async,omitempty"`
 	// Off says why it does not count, and Broken why it fails; "" if that is not so.
 	Off    string `json:"off,omitempty"`
 	Broken string `json:"broken,omitempty"`

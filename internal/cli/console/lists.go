@@ -162,7 +162,11 @@ func (c *Console) Hooks(list wire.HookList) error {
 		if h.Skill != "" {
 			from += " (who has used " + h.Skill + ", and below)"
 		}
-		t.Row(string(h.Event), Line(cmp.Or(h.Matcher, "all"), 40), h.Type, Line(h.Run, 120),
+		about := cmp.Or(h.Matcher, "all")
+		if h.If != "" {
+			about += " if " + h.If
+		}
+		t.Row(string(h.Event), Line(about, 80), h.Type, Line(h.Run, 120),
 			Line(from, 0), Line(counts, 0))
 	}
 	return t.Write()
