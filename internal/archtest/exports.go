@@ -34,7 +34,6 @@ func exported() map[string]string {
 		"config.Parse":         "tests of other packages read with it what was written for a run",
 		"memstore.New":         "tests of other packages run on it",
 		"run.Finish":           "tests of other commands hold it to printing nothing that a terminal obeys",
-		"rule.Error":           "tests of gate look at what is wrong with a rule, and where",
 		"rule.ParseWildcard":   "tests of gate hold its matching to what a pattern says",
 		"gate.Meaning":         "tests of other packages hold them to what a mode means",
 		"httpd.Target":         reflected, "httpd.Where": reflected, "httpd.Asked": reflected,
