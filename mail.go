@@ -65,14 +65,16 @@ type Mail struct {
 	Uses *SkillUse `json:"uses,omitempty"` // MailPrompt
 	// Typed is what a person typed, where Blocks hold words of others as well: of a command's file, of a server, of
 	// attached files. nil: a person's Blocks are all theirs.
-	Typed  *string  `json:"typed,omitempty"`  // MailPrompt
-	Ended  *Outcome `json:"ended,omitempty"`  // MailTaskEnded
-	Stop   *Stop    `json:"stop,omitempty"`   // MailStop
-	Answer *Answer  `json:"answer,omitempty"` // MailAnswer
-	Rule   *Rule    `json:"rule,omitempty"`   // MailGrant
-	Mode   Mode     `json:"mode,omitempty"`   // MailGrant; of auto Model is the one that judges
-	Model  string   `json:"model,omitempty"`  // MailModel
-	Forked *Forked  `json:"forked,omitempty"` // MailFork
+	Typed *string `json:"typed,omitempty"` // MailPrompt
+	// Read are files whose whole content stands in Blocks, as it was then: the receiver has read them.
+	Read   []FileTouch `json:"read,omitempty"`   // MailPrompt, MailFork
+	Ended  *Outcome    `json:"ended,omitempty"`  // MailTaskEnded
+	Stop   *Stop       `json:"stop,omitempty"`   // MailStop
+	Answer *Answer     `json:"answer,omitempty"` // MailAnswer
+	Rule   *Rule       `json:"rule,omitempty"`   // MailGrant
+	Mode   Mode        `json:"mode,omitempty"`   // MailGrant; of auto Model is the one that judges
+	Model  string      `json:"model,omitempty"`  // MailModel
+	Forked *Forked     `json:"forked,omitempty"` // MailFork
 	// Quiet mail wakes nobody: the receiver has itself been told to stop.
 	Quiet bool `json:"quiet,omitempty"`
 }

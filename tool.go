@@ -1,6 +1,10 @@
 package troupe
 
-import "encoding/json"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+)
 
 // Tool is what a model is told about one tool.
 type Tool struct {
@@ -150,6 +154,12 @@ type FileTouch struct {
 	// Lines added and removed by a write, against the content before it.
 	Added   int `json:"added,omitempty"`
 	Removed int `json:"removed,omitempty"`
+}
+
+// ContentHash is the hash by which content is known in FileTouch.
+func ContentHash(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:16])
 }
 
 // CommandRun records one finished shell command.

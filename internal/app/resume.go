@@ -38,7 +38,8 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 	ad := session.Adoption{Root: s.ID, Expect: t.Lease, Idle: b.Idle, Quiet: b.Idle, Caller: &a.caller}
 	if b.Prompt != "" {
 		ad.Prompt, ad.MailID = words(b.Prompt, b.Images), promptID()
-		ad.Typed = asTyped(b.Prompt).only(b.Typed, a.app.Mask).typed
+		said := asTyped(b.Prompt).only(b.Typed, a.app.Mask).bringing(b.Read)
+		ad.Typed, ad.Read = said.typed, said.read
 	}
 	b.Cwd = s.Cwd
 	p, err := readPolicy(a.app, b.Cwd, b.Trust)

@@ -200,7 +200,7 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 	err = e.hub.Begin(ctx, fleet.Birth{
 		Root: id, ID: id, Name: b.Name, Title: name, Cwd: b.Cwd, Manner: fleet.Manner{Workspace: work},
 		Profile: main, Authority: authority, Caps: &caps, Settings: settings, Definitions: document,
-		Prompt: words(said.text, b.Images), Spoken: fleet.Spoken{Uses: said.uses, Typed: said.typed},
+		Prompt: words(said.text, b.Images), Spoken: fleet.Spoken{Uses: said.uses, Typed: said.typed, Read: said.read},
 		Caller: &a.caller,
 	})
 	if err != nil {

@@ -127,7 +127,7 @@ func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message)
 	if err != nil {
 		return wire.Sent{}, err
 	}
-	said = said.only(m.Typed, a.app.Mask)
+	said = said.only(m.Typed, a.app.Mask).bringing(m.Read)
 	blocks := words(said.text, m.Images)
 	hosted := a.app.hosting(s.Root) != nil
 	out := wire.Sent{Session: id, Mail: prompt, Effect: "resumes"}
@@ -135,7 +135,7 @@ func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message)
 		if m.Fork {
 			out.Effect = "forks"
 			return []troupe.Mail{{ID: prompt, To: id, Kind: troupe.MailFork, Blocks: blocks, Uses: said.uses,
-				Typed: said.typed, Forked: &troupe.Forked{Title: title(troupe.JoinText(blocks))}}}, nil
+				Typed: said.typed, Read: said.read, Forked: &troupe.Forked{Title: title(troupe.JoinText(blocks))}}}, nil
 		}
 		halt := troupe.Stop{Tree: true, By: a.caller.String()}
 		_, live, err := session.StopMail(tx, id, halt, a.app.env.Now(), stop)
@@ -143,7 +143,7 @@ func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message)
 			return nil, err
 		}
 		mail := []troupe.Mail{{ID: prompt, To: id, Kind: troupe.MailPrompt, Blocks: blocks, Uses: said.uses,
-			Typed: said.typed}}
+			Typed: said.typed, Read: said.read}}
 		if !live {
 			return mail, nil
 		}

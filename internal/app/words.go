@@ -23,8 +23,22 @@ import (
 // spoken is what a person said, as a session is told it.
 type spoken struct {
 	text  string
-	uses  *troupe.SkillUse // the command that it begins with; nil: none
-	typed *string          // what of the text the person typed; nil: all
+	uses  *troupe.SkillUse   // the command that it begins with; nil: none
+	typed *string            // what of the text the person typed; nil: all
+	read  []troupe.FileTouch // files that stand whole in the text
+}
+
+// mostBrought is how many files one message brings along that count as read.
+const mostBrought = 1000
+
+// bringing is what was spoken with the files that a surface put into it.
+func (s spoken) bringing(files []troupe.FileTouch) spoken {
+	for _, f := range files[:min(len(files), mostBrought)] {
+		if filepath.IsAbs(f.Path) && len(f.Hash) == len(troupe.ContentHash(nil)) {
+			s.read = append(s.read, troupe.FileTouch{Path: tool.Resolve(f.Path), Hash: f.Hash})
+		}
+	}
+	return s
 }
 
 // asTyped are words of which nothing is looked up.
@@ -141,6 +155,7 @@ func (s speaking) expand(ctx context.Context, k skill.Skill, typed, args string)
 	var b strings.Builder
 	b.WriteString(typed + "\n\n" + aboutSkill(k) + s.wishes(k, s.at.Session, use) + "\n")
 	calls := 0
+	var files []troupe.FileTouch
 	for _, p := range k.Pieces(args) {
 		switch {
 		case p.Run != "" && why != "":
@@ -152,7 +167,9 @@ func (s speaking) expand(ctx context.Context, k skill.Skill, typed, args string)
 			use.Ran = append(use.Ran, ran...)
 		case p.File != "":
 			calls++
-			b.WriteString(s.file(ctx, calls, p, left))
+			text, read := s.file(ctx, calls, p, left)
+			b.WriteString(text)
+			files = append(files, read...)
 		default:
 			b.WriteString(p.Text)
 		}
@@ -161,7 +178,7 @@ func (s speaking) expand(ctx context.Context, k skill.Skill, typed, args string)
 		}
 	}
 	said := asTyped(typed).amid(s.app.Mask(b.String()))
-	said.uses = use
+	said.uses, said.read = use, files
 	return said, nil
 }
 
@@ -187,8 +204,9 @@ func (s speaking) run(ctx context.Context, n int, command string, left notDone) 
 	return text, ran
 }
 
-// file is what stands in a text for a file. What is no file stays as it is written.
-func (s speaking) file(ctx context.Context, n int, p skill.Piece, left notDone) string {
+// file is what stands in a text for a file, and what was read of it. What is no file stays as it is written.
+func (s speaking) file(ctx context.Context, n int, p skill.Piece, left notDone) (text string,
+	read []troupe.FileTouch) {
 	name := p.File
 	switch {
 	case strings.HasPrefix(name, "~/"):
@@ -197,16 +215,16 @@ func (s speaking) file(ctx context.Context, n int, p skill.Piece, left notDone) 
 		name = filepath.Join(s.at.Session.Dir(), name)
 	}
 	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
-		return p.Text
+		return p.Text, nil
 	}
 	if s.mute != "" {
-		return left(p.Text+" was not read: ", s.mute)
+		return left(p.Text+" was not read: ", s.mute), nil
 	}
 	out, refused := s.call(ctx, n, "Read", map[string]string{"file_path": name})
 	if refused != "" {
-		return left(p.Text+" was not read: ", refused)
+		return left(p.Text+" was not read: ", refused), nil
 	}
-	return fmt.Sprintf("%s:\n%s\n", p.Text, strings.TrimRight(troupe.JoinText(out.Blocks), "\n"))
+	return fmt.Sprintf("%s:\n%s\n", p.Text, strings.TrimRight(troupe.JoinText(out.Blocks), "\n")), out.Evidence.Files
 }
 
 func (s speaking) call(ctx context.Context, n int, name string, input any) (out tool.Output, refused string) {
@@ -226,7 +244,7 @@ func (a runs) heard(ctx context.Context, b wire.Begin, s speaking) (spoken, erro
 		return asTyped(b.Prompt), nil
 	}
 	said, err := s.words(ctx, b.Prompt)
-	return said.only(b.Typed, a.app.Mask), err
+	return said.only(b.Typed, a.app.Mask).bringing(b.Read), err
 }
 
 // command has a session go on with a command, judged by what holds for it from here on.
@@ -250,7 +268,7 @@ func (a runs) command(ctx context.Context, e *engine, p *policy, roles *profiles
 	layer.Session = s.ID
 	said, err := a.heard(ctx, b, speaking{skills: skills{a.app, e.guard}, policy: p, hub: e.hub,
 		at: session.Aside{Session: s, Roles: roles, Line: []gate.Layer{layer}}})
-	ad.Prompt, ad.Uses, ad.Typed = words(said.text, b.Images), said.uses, said.typed
+	ad.Prompt, ad.Uses, ad.Typed, ad.Read = words(said.text, b.Images), said.uses, said.typed, said.read
 	return err
 }
 

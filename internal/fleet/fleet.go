@@ -52,8 +52,9 @@ type Manner struct {
 
 // Spoken is what is known of how a person gave a prompt, see troupe.Mail.
 type Spoken struct {
-	Uses  *troupe.SkillUse // the command that it begins with
-	Typed *string          // what of it they typed; nil: all
+	Uses  *troupe.SkillUse   // the command that it begins with
+	Typed *string            // what of it they typed; nil: all
+	Read  []troupe.FileTouch // files that stand whole in it
 }
 
 // Document is a document of a tree, by the hash of its content; the zero value is none. One without a body is in the
@@ -220,7 +221,7 @@ func birthEvents(b Birth, now time.Time, admitted bool) []troupe.Event {
 		bodies = append(bodies, troupe.MailDelivered{Mail: []troupe.Mail{{
 			ID: troupe.PromptMailID(b.ID), Root: b.Root, To: b.ID, From: b.From, Caller: b.Caller,
 			Kind: troupe.MailPrompt, SentAt: now, Blocks: b.Prompt, Brief: b.Brief, Uses: b.Uses,
-			Typed: b.Typed,
+			Typed: b.Typed, Read: b.Read,
 		}}})
 	}
 	if admitted {

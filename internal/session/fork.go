@@ -142,7 +142,8 @@ func (bs *births) forkFor(ctx context.Context, m troupe.Mail) error {
 	b.Root, b.Parent, b.Coord, b.From = bs.a.root, bs.a.id, turn.NextFork(&bs.a.st), ""
 	b.Title, b.Depth, b.Cwd = wish.Title, s.Depth+1, s.Cwd
 	b.Workspace = s.Workspace
-	b.Prompt, b.Spoken, b.Brief, b.Background = m.Blocks, fleet.Spoken{Uses: m.Uses, Typed: m.Typed}, forkBrief(), true
+	b.Prompt, b.Spoken, b.Brief, b.Background = m.Blocks, fleet.Spoken{Uses: m.Uses, Typed: m.Typed,
+		Read: m.Read}, forkBrief(), true
 	b.Caller = m.Caller
 	defer bs.a.tree.buffer(troupe.ChildID(bs.a.id, b.Coord))()
 	var born []fleet.Born

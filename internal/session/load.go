@@ -50,12 +50,13 @@ type Adoption struct {
 	// Expect is the lease whose owner was found dead. If the root is held under another
 	// one by now, somebody else was faster, and the adoption is troupe.ErrFenced.
 	Expect troupe.Lease
-	Prompt []troupe.Block   // new words for the root; none: it goes on where it stopped
-	Uses   *troupe.SkillUse // the command that they begin with
-	Typed  *string          // what of them a person typed, see troupe.Mail
-	MailID troupe.MailID    // of the prompt
-	Events []troupe.Body    // logged before anything else: another model, another authority
-	Caps   *troupe.Caps     // replaces the tree's
+	Prompt []troupe.Block     // new words for the root; none: it goes on where it stopped
+	Uses   *troupe.SkillUse   // the command that they begin with
+	Typed  *string            // what of them a person typed, see troupe.Mail
+	Read   []troupe.FileTouch // files that stand whole in them
+	MailID troupe.MailID      // of the prompt
+	Events []troupe.Body      // logged before anything else: another model, another authority
+	Caps   *troupe.Caps       // replaces the tree's
 	// Settings replace those of the run before; nil: they stay. Definitions is the document that
 	// they name, if it is new.
 	Settings    *troupe.Settings
@@ -176,7 +177,7 @@ func (ad *Adoption) opening(now time.Time) func(*turn.State) []troupe.Body {
 		if len(ad.Prompt) > 0 {
 			out = append(out, troupe.MailDelivered{Mail: []troupe.Mail{{
 				ID: ad.MailID, Root: ad.Root, To: ad.Root, Caller: ad.Caller, Kind: troupe.MailPrompt,
-				SentAt: now, Blocks: ad.Prompt, Uses: ad.Uses, Typed: ad.Typed,
+				SentAt: now, Blocks: ad.Prompt, Uses: ad.Uses, Typed: ad.Typed, Read: ad.Read,
 			}}})
 		}
 		return out

@@ -13,8 +13,7 @@ import (
 
 // Hash is the content hash that FileTouch records: hex SHA-256, cut to 32 digits.
 func Hash(content []byte) string {
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:16])
+	return troupe.ContentHash(content)
 }
 
 // Hasher computes the same over content that comes in pieces.

@@ -28,6 +28,7 @@ type words struct {
 	text  string
 	alone bool // nothing else in that event is for the conversation
 	brief bool // a brief stands before them
+	read  []troupe.FileTouch
 }
 
 // Hook has the hooks of a moment run, and does nothing else meanwhile.
@@ -62,7 +63,7 @@ func (f *fold) said(m troupe.Mail, alone bool) {
 	f.s.hooks.refused, f.s.hooks.no = 0, ""
 	if m.PersonsPrompt() {
 		f.s.hooks.words = append(slices.Clip(f.s.hooks.words), words{mail: m.ID, seq: f.e.Seq,
-			text: troupe.JoinText(m.Blocks), alone: alone, brief: m.Brief != nil})
+			text: troupe.JoinText(m.Blocks), alone: alone, brief: m.Brief != nil, read: m.Read})
 	}
 }
 
@@ -111,6 +112,11 @@ func (f *fold) heard(b troupe.HookRan) {
 		return
 	}
 	h.no = b.Why
+	for _, touch := range h.last.read {
+		if f.s.Files[touch.Path] == touch.Hash {
+			delete(f.s.Files, touch.Path) // no model sees what was brought along
+		}
+	}
 	if !h.last.alone {
 		return
 	}

@@ -123,6 +123,9 @@ func (f *fold) delivered(b troupe.MailDelivered) error {
 			f.said(m, len(b.Mail) == 1)
 			f.restartClock(m)
 			f.prompted(m)
+			for _, touch := range m.Read {
+				f.saw(touch)
+			}
 		case troupe.MailFork:
 			if m.Forked.Task != nil {
 				f.setTask(*m.Forked.Task)

@@ -15,6 +15,8 @@ type Spoken struct {
 	// Typed is what of them the person typed, where others came with theirs, as by a pipe; absent: all.
 	Typed  *string        `json:"typed,omitempty"`
 	Images []troupe.Image `json:"images,omitempty"`
+	// Read are files that stand whole in the words, by absolute path and hash: they count as read.
+	Read []troupe.FileTouch `json:"read,omitempty"`
 }
 
 // Message is words for a session: a prompt, or steering while it works.

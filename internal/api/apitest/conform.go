@@ -75,7 +75,8 @@ func asks() []ask {
 		add("Send", func(ctx context.Context, a api.API) (any, error) {
 			return a.Send(ctx, id, wire.Message{
 				Text: "look at <a> & \u2028b\x00", Cancel: true,
-				Spoken: wire.Spoken{Images: []troupe.Image{{MediaType: "image/png", Data: []byte{0, 255}}}},
+				Spoken: wire.Spoken{Images: []troupe.Image{{MediaType: "image/png", Data: []byte{0, 255}}},
+					Read: []troupe.FileTouch{{Path: "/a", Hash: "h"}}},
 			})
 		})
 	}

@@ -122,7 +122,8 @@ func (v *conversation) send(ctx context.Context, text string) error {
 	}
 	if v.tree == nil {
 		b := v.trees.next
-		b.Prompt, b.Images, b.Model, b.Mode = m.Text, m.Images, cmp.Or(v.model, b.Model), cmp.Or(v.mode, b.Mode)
+		b.Prompt, b.Images, b.Read, b.Model, b.Mode = m.Text, m.Images, m.Read, cmp.Or(v.model, b.Model),
+			cmp.Or(v.mode, b.Mode)
 		err := v.begin(ctx, b)
 		if err == nil {
 			v.model, v.mode = "", "" // it has them

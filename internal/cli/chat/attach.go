@@ -31,6 +31,7 @@ type attacher struct {
 	cwd, home string
 	text      strings.Builder
 	images    []troupe.Image
+	read      []troupe.FileTouch // files that stand in the text, whole
 	notes     []string
 	seen      map[string]bool
 }
@@ -48,7 +49,7 @@ func attach(cwd, home, prompt string) (wire.Message, []string) {
 			a.dropped(w)
 		}
 	}
-	return wire.Message{Text: prompt + a.text.String(), Spoken: wire.Spoken{Images: a.images}}, a.notes
+	return wire.Message{Text: prompt + a.text.String(), Spoken: wire.Spoken{Images: a.images, Read: a.read}}, a.notes
 }
 
 // word is a piece of a prompt that may name a file.
@@ -250,6 +251,7 @@ func (a *attacher) file(full, shown string, size int64) {
 		a.note("%s: %s", shown, more)
 	} else {
 		a.note("attached %s", shown)
+		a.read = append(a.read, troupe.FileTouch{Path: full, Hash: troupe.ContentHash(data)})
 	}
 	a.block("file", shown, more, strings.ToValidUTF8(string(data), "\uFFFD"))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -79,6 +80,14 @@ func TestAttach(t *testing.T) {
 			if m.Text != tt.prompt+tt.text {
 				t.Errorf("the text is %q", m.Text)
 			}
+			var read []troupe.FileTouch
+			if tt.text == a { // the others are not all there, or no files
+				read = []troupe.FileTouch{{Path: filepath.Join(cwd, "a.go"),
+					Hash: troupe.ContentHash([]byte("package a\n"))}}
+			}
+			if (tt.text == a || len(tt.text) == 0) && !slices.Equal(m.Read, read) {
+				t.Errorf("it counts as read: %v", m.Read)
+			}
 			if len(m.Images) != tt.images {
 				t.Errorf("%d images", len(m.Images))
 			}
@@ -93,6 +102,9 @@ func TestAttachBounds(t *testing.T) {
 	t.Parallel()
 	cwd, home := project(t)
 	m, notes := attach(cwd, home, "@big.txt")
+	if len(m.Read) != 0 {
+		t.Errorf("a part of a file counts as all of it: %v", m.Read)
+	}
 	if len(m.Text) > attachFile+300 || !strings.HasSuffix(m.Text, "0123456789abcde\n</attached-file>") ||
 		!strings.Contains(m.Text, "of 320000 bytes") {
 		t.Errorf("%d bytes, notes %q", len(m.Text), notes)

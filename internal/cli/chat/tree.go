@@ -19,7 +19,7 @@ type trees struct {
 func newTrees(a api.API, b wire.Begin) (ts *trees, first wire.Begin) {
 	b.Attended = true
 	first = b
-	b.Prompt, b.Images, b.Resume, b.Continue = "", nil, "", false
+	b.Prompt, b.Images, b.Read, b.Resume, b.Continue = "", nil, nil, "", false
 	return &trees{a, b}, first
 }
 
