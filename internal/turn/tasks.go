@@ -124,7 +124,7 @@ func (f *fold) delivered(b troupe.MailDelivered) error {
 			f.restartClock(m)
 			f.prompted(m)
 			for _, touch := range m.Read {
-				f.saw(touch)
+				saw(f.s, touch)
 			}
 		case troupe.MailFork:
 			if m.Forked.Task != nil {

@@ -68,7 +68,7 @@ func (f *fold) toolFinished(b troupe.ToolFinished) error {
 		f.use(*b.Skill)
 	}
 	for _, touch := range b.Evidence.Files {
-		f.saw(touch)
+		saw(f.s, touch)
 		if touch.Wrote {
 			f.s.Evidence.Files = mergeTouch(f.s.Evidence.Files, touch)
 		}
@@ -85,11 +85,11 @@ func (f *fold) toolFinished(b troupe.ToolFinished) error {
 }
 
 // saw notes which content of a file the session knows.
-func (f *fold) saw(touch troupe.FileTouch) {
-	if f.s.Files == nil {
-		f.s.Files = make(map[string]string)
+func saw(s *State, touch troupe.FileTouch) {
+	if s.Files == nil {
+		s.Files = make(map[string]string)
 	}
-	f.s.Files[touch.Path] = touch.Hash
+	s.Files[touch.Path] = touch.Hash
 }
 
 // maxCommand bounds, in bytes, what of a command is kept as evidence: whole files are
