@@ -38,6 +38,8 @@ type Env struct {
 	// Serve makes the use cases reachable for other processes at a socket, if possible at this
 	// path, once this process runs something. nil: nobody can reach it.
 	Serve func(ctx context.Context, a *App, path string) (Served, error)
+	// Tell hears what a person who waits for this process should know at once; nil: nobody does.
+	Tell func(text string)
 	// Look is at the folder of the first run, and was begun before the home was open. nil: each
 	// run looks by itself.
 	Look *Look

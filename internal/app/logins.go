@@ -65,7 +65,7 @@ func (l *logins) close() {
 // newLoginStore opens where logins at servers are kept. What servers name is reached as WebFetch reaches pages.
 func newLoginStore(a *App) *login.Store {
 	return login.New(login.Options{
-		Dir: a.dirs.Logins(), Now: a.env.Now,
+		Dir: a.dirs.Logins(), Now: a.env.Now, Tell: a.env.Tell,
 		Secret: func(value string) { a.learned.secret(value, "login at an MCP server") },
 		Client: func(near []string, loopback bool) (*http.Client, error) {
 			return web.Client(web.Options{Local: slices.Concat(a.settings.LocalHosts, near), Loopback: loopback,

@@ -202,6 +202,7 @@ func Code(err error) int {
 // Env is what a home needs to know of the process. The log of it is --debug's.
 func (c *Console) Env(log *slog.Logger) home.Env {
 	return home.Env{Lookup: c.Lookup, Environ: c.Environ, Now: c.Now, Log: log, Version: c.Version, Serve: c.Serve,
+		Tell:      c.Warn,
 		LookAhead: c.Ahead}
 }
 

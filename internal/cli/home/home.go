@@ -27,6 +27,8 @@ type Env struct {
 	Version string
 	// Serve makes what runs in this process reachable for other ones of the same user.
 	Serve bool
+	// Tell hears what the person who waits should know at once; nil: nobody does.
+	Tell func(text string)
 	// LookAhead is the folder in which a run will begin, if that is known: it is looked at while the
 	// home opens.
 	LookAhead string
@@ -86,7 +88,8 @@ func MakeTemp(what string) (*scratch.Folder, error) { return scratch.Make(what) 
 func Repair(ctx context.Context, env Env) (wire.Repair, error) { return app.Repair(ctx, env.app()) }
 
 func (env Env) app() app.Env {
-	e := app.Env{Lookup: env.Lookup, Environ: env.Environ, Now: env.Now, Log: env.Log, Version: env.Version}
+	e := app.Env{Lookup: env.Lookup, Environ: env.Environ, Now: env.Now, Log: env.Log, Version: env.Version,
+		Tell: env.Tell}
 	if env.Serve {
 		e.Serve = func(ctx context.Context, a *app.App, path string) (app.Served, error) {
 			runtime, _ := env.Lookup("XDG_RUNTIME_DIR")

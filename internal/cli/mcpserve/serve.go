@@ -11,6 +11,8 @@
 package mcpserve
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,12 +34,22 @@ type Options struct {
 	Begin wire.Begin
 	// Answers: the program may allow what agents ask for.
 	Answers bool
+	// Patience is how long the program may read nothing of what it is told; 0: a minute.
+	Patience time.Duration
 }
 
-// Serve answers on a pair of streams until the input ends.
+// Serve answers on a pair of streams until the input ends, or the program at the other end reads nothing any more.
 func Serve(ctx context.Context, a api.API, in io.Reader, out io.Writer, o Options) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	s := &server{api: a, o: o, began: map[troupe.SessionID]bool{}}
-	err := s.server().Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: quiet{out}})
+	w := &patient{out: out, most: cmp.Or(o.Patience, time.Minute), gaveUp: cancel}
+	r := &lines{in: bufio.NewReader(in), out: w}
+	err := s.server().Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(r), Writer: quiet{w}})
+	if w.late() {
+		return &troupe.UserError{Problem: fmt.Sprintf("the program at the other end has read nothing for %v", w.most),
+			Hint: "What its agents had under way can be resumed; `troupe sessions` lists it.", Code: troupe.ExitFailed}
+	}
 	if errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed) {
 		return nil
 	}

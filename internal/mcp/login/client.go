@@ -1,16 +1,12 @@
 package login
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/modelcontextprotocol/go-sdk/oauthex"
-	"golang.org/x/oauth2"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/mcp/entry"
@@ -55,7 +51,7 @@ func secure(u *url.URL, loopback bool) error {
 	case u.Scheme == "http" && loopback && entry.Loopback(u.Hostname()):
 		return nil
 	}
-	return fmt.Errorf("%s is not encrypted, or no address to log in with, so nothing is sent there", shown(u.String()))
+	return ours(shown(u.String()) + " is not encrypted, or no address to log in with, so nothing is sent there")
 }
 
 // client reaches what the server names.
@@ -101,31 +97,6 @@ func sameHost(r *http.Request, via []*http.Request) error {
 		return http.ErrUseLastResponse
 	}
 	return nil
-}
-
-// plain is an error without what it may hold of codes and tokens: servers repeat in their answers what they were sent.
-func plain(err error) error {
-	var said *oauth2.RetrieveError
-	var registering *oauthex.ClientRegistrationError
-	var lost *url.Error
-	switch {
-	case errors.As(err, &said):
-		return fmt.Errorf("the authorization server gave no token (%s)",
-			strings.TrimSpace(status(said.Response)+" "+code(said.ErrorCode)))
-	case errors.As(err, &registering):
-		return fmt.Errorf("the authorization server did not register this program (%s); if it has given you a "+
-			"client id, write that into the entry: \"oauth\": {\"clientId\": \"…\"}", code(registering.ErrorCode))
-	case errors.As(err, &lost):
-		where := lost.URL
-		if u, perr := url.Parse(lost.URL); perr == nil {
-			where = u.Scheme + "://" + u.Host
-		}
-		return fmt.Errorf("%s could not be asked: %s", shown(where), shown(lost.Err.Error()))
-	case errors.Is(err, context.DeadlineExceeded):
-		return errors.New("there was no answer in time")
-	default:
-		return errors.New(shown(err.Error()))
-	}
 }
 
 // code is what a server names an error by, one of those that are registered for OAuth. Another may be anything that it

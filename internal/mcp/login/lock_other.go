@@ -5,4 +5,6 @@ package login
 import "context"
 
 // lock does nothing: two processes that renew one login at once may lose it.
-func lock(context.Context, string) (unlock func(), err error) { return func() {}, nil }
+func lock(context.Context, string, string, func(string)) (unlock func(), err error) {
+	return func() {}, nil
+}

@@ -44,6 +44,8 @@ type Options struct {
 	Now    func() time.Time
 	// Secret is told of each secret before it is used, so that it can be kept out of what is stored; nil: nobody is.
 	Secret func(value string)
+	// Tell hears what a person who waits should know; nil: nobody does.
+	Tell func(text string)
 }
 
 // Store keeps the logins of a home.
@@ -56,6 +58,9 @@ func New(o Options) *Store {
 	}
 	if o.Secret == nil {
 		o.Secret = func(string) {}
+	}
+	if o.Tell == nil {
+		o.Tell = func(string) {}
 	}
 	return &Store{o}
 }
@@ -170,7 +175,8 @@ func (l *Login) Forget(ctx context.Context) (there bool, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, renewTime)
 	defer cancel()
-	unlock, err := lock(ctx, filepath.Dir(l.file)) // or a process that renews it would write it again
+	// Or a process that renews it would write it again.
+	unlock, err := lock(ctx, filepath.Dir(l.file), "forgetting a login", l.store.o.Tell)
 	if err != nil {
 		return true, err
 	}
@@ -187,7 +193,9 @@ func (l *Login) keep(ctx context.Context, r *record) error {
 	if err := os.MkdirAll(filepath.Dir(l.file), 0o700); err != nil {
 		return fmt.Errorf("keep the login: %w", err)
 	}
-	unlock, err := lock(ctx, filepath.Dir(l.file))
+	ctx, cancel := context.WithTimeout(ctx, renewTime)
+	defer cancel()
+	unlock, err := lock(ctx, filepath.Dir(l.file), "keeping a login", l.store.o.Tell)
 	if err != nil {
 		return err
 	}
@@ -215,7 +223,7 @@ const renewTime = 20 * time.Second
 func (l *Login) Renew(ctx context.Context, old string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, renewTime)
 	defer cancel()
-	unlock, err := lock(ctx, filepath.Dir(l.file))
+	unlock, err := lock(ctx, filepath.Dir(l.file), "renewing a login", func(string) {}) // a call waits, and no person
 	if err != nil {
 		return "", err
 	}
@@ -246,7 +254,7 @@ func (l *Login) Renew(ctx context.Context, old string) (string, error) {
 	case err != nil:
 		return "", plain(err)
 	case !strings.EqualFold(t.Type(), "Bearer"):
-		return "", errors.New("the authorization server gives tokens of a kind that cannot be used")
+		return "", errKind
 	}
 	next := *r
 	next.take(t, l.store.o.Now())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -91,6 +92,9 @@ func (h *home) in(scopes ...string) {
 	defer p.End()
 	if said, err := mcptest.Browse(p.Address()); err != nil || !strings.Contains(said, "close this page") {
 		h.t.Fatalf("the browser shows %q, %v", said, err)
+	}
+	if h.login().State() != login.In {
+		h.t.Error("the browser was told of a login that was not kept yet")
 	}
 	if err := p.Wait(soon(h.t)); err != nil {
 		h.t.Fatal(err)
@@ -345,8 +349,9 @@ func TestRefused(t *testing.T) {
 		!strings.Contains(said, "not a login that was begun here") {
 		t.Errorf("a stranger is told %q, %v", said, err)
 	}
-	if _, err := mcptest.Browse(p.Address()); err != nil {
-		t.Fatal(err)
+	if said, err := mcptest.Browse(p.Address()); err != nil || !strings.Contains(said, "You are not logged in: the "+
+		"login was refused (access_denied") {
+		t.Fatal(said, err)
 	}
 	err = p.Wait(soon(t))
 	if err == nil || !strings.Contains(err.Error(), "the login was refused (access_denied not") ||
@@ -366,16 +371,73 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestNotKept: a login that cannot be kept is none, and the browser is told so.
+func TestNotKept(t *testing.T) {
+	h := newHome(t)
+	if err := os.WriteFile(h.dir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := h.login().Begin(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.End()
+	said, err := mcptest.Browse(p.Address())
+	if err != nil || !strings.Contains(said, "You are not logged in: keep the login:") {
+		t.Errorf("the browser shows %q, %v", said, err)
+	}
+	if err := p.Wait(soon(t)); err == nil || !strings.Contains(err.Error(), "keep the login") {
+		t.Errorf("it says %v", err)
+	}
+}
+
+// TestPlainWords: what a server does wrong is told in a sentence, and not in the words of a library.
+func TestPlainWords(t *testing.T) {
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	stranger := httptest.NewTLSServer(http.NotFoundHandler())
+	defer stranger.Close()
+	stranger.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	for want, change := range map[string]func(m map[string]any){
+		"does not keep a login from others who listen (PKCE)": func(m map[string]any) {
+			delete(m, "code_challenge_methods_supported")
+		},
+		"is another one than the server named": func(m map[string]any) {
+			if m["issuer"] != nil {
+				m["issuer"] = "http://127.0.0.1:1"
+			}
+		},
+		"nothing answers there": func(m map[string]any) {
+			if m["registration_endpoint"] != nil {
+				m["registration_endpoint"] = gone.URL
+			}
+		},
+		"its certificate is not to be trusted": func(m map[string]any) {
+			if m["registration_endpoint"] != nil {
+				m["registration_endpoint"] = stranger.URL
+			}
+		},
+	} {
+		h := newHome(t)
+		h.Metadata = change
+		_, err := h.login().Begin(t.Context(), nil)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "library") {
+			t.Errorf("want %q: %v", want, err)
+		}
+	}
+}
+
 // TestClient: a client that is known to the authorization server, with an address to come back to of its own.
 func TestClient(t *testing.T) {
 	h := newHome(t)
 	h.Static = "known"
 	if _, err := h.login().Begin(t.Context(), nil); err == nil ||
-		!strings.Contains(err.Error(), "no configured client registration") {
+		!strings.Contains(err.Error(), "registers no program by itself") {
 		t.Errorf("it says %v", err)
 	}
 	h.entry.OAuth = &entry.OAuth{ID: "known", Issuer: "https://auth.example.com"}
-	if _, err := h.login().Begin(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "does not match") {
+	if _, err := h.login().Begin(t.Context(), nil); err == nil ||
+		!strings.Contains(err.Error(), "somewhere else than") {
 		t.Errorf("it says %v", err)
 	}
 	h.entry.OAuth.Issuer = h.Auth.URL

@@ -34,12 +34,13 @@ type Pending struct {
 	came    chan *auth.AuthorizationResult
 	refused chan error
 	done    chan struct{} // closed when it is over
+	settled chan struct{} // closed when err is known: what the browser shows waits for it
 
 	mu      sync.Mutex
 	asked   chan struct{} // closed when address is known
 	address string
 	state   string // what the right browser says
-	err     error  // set before done is closed
+	err     error  // set before settled is closed
 }
 
 // patience is how long a person may take.
@@ -59,7 +60,8 @@ func (l *Login) Begin(ctx context.Context, scopes []string) (*Pending, error) {
 		l.store.o.Secret(o.Secret)
 	}
 	p := &Pending{login: l, scopes: scopes, came: make(chan *auth.AuthorizationResult, 1),
-		refused: make(chan error, 1), done: make(chan struct{}), asked: make(chan struct{})}
+		refused: make(chan error, 1), done: make(chan struct{}), settled: make(chan struct{}),
+		asked: make(chan struct{})}
 	if err := p.open(ctx); err != nil {
 		return nil, err
 	}
@@ -71,15 +73,13 @@ func (l *Login) Begin(ctx context.Context, scopes []string) (*Pending, error) {
 	p.work.Go(func() {
 		defer close(p.done)
 		defer cancel()
-		err := p.run(run, client)
+		p.err = p.run(run, client)
+		close(p.settled)
 		// The page that says so is on its way.
 		polite, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer stop()
 		_ = srv.Shutdown(polite)
 		_ = srv.Close()
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.err = err
 	})
 	select {
 	case <-p.asked:
@@ -87,7 +87,7 @@ func (l *Login) Begin(ctx context.Context, scopes []string) (*Pending, error) {
 	case <-p.done:
 		p.work.Wait()
 		if p.err == nil {
-			p.err = errors.New("it was over before anybody was asked")
+			return nil, errors.New("it was over before anybody was asked")
 		}
 		return nil, p.err
 	case <-ctx.Done():
@@ -199,7 +199,7 @@ func (p *Pending) config(client *http.Client, got func(*oauth2.Config, *oauth2.T
 		ScopeFilter:           p.filter,
 		NewTokenSource: func(_ context.Context, c *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {
 			if !strings.EqualFold(t.Type(), "Bearer") {
-				return nil, errors.New("the authorization server gives tokens of a kind that cannot be used")
+				return nil, errKind
 			}
 			got(c, t)
 			return oauth2.StaticTokenSource(t), nil
@@ -259,7 +259,7 @@ func (l *Login) probe(ctx context.Context) (*http.Request, *http.Response, error
 func (p *Pending) fetch(ctx context.Context, a *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
 	u, err := url.Parse(a.URL)
 	if err != nil {
-		return nil, errors.New("the server names an address to log in at that cannot be read")
+		return nil, ours("the server names an address to log in at that cannot be read")
 	}
 	home, err := p.login.home()
 	if err != nil {
@@ -270,7 +270,7 @@ func (p *Pending) fetch(ctx context.Context, a *auth.AuthorizationArgs) (*auth.A
 	}
 	q := u.Query()
 	if q.Get("state") == "" { // it is behind a # of the server's, and no browser would bring it back
-		return nil, errors.New("the server names an address to log in at that cannot be used")
+		return nil, ours("the server names an address to log in at that cannot be used")
 	}
 	u.RawQuery, u.Fragment = q.Encode(), "" // nothing in it can look like something else
 	p.mu.Lock()
@@ -302,19 +302,27 @@ func (p *Pending) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "This is not a login that was begun here.", http.StatusBadRequest)
 		return
 	}
-	word := "Troupe has heard of the login. You may close this page and look at the terminal."
 	if code := q.Get("error"); code != "" || q.Get("code") == "" {
 		select {
-		case p.refused <- fmt.Errorf("the login was refused (%s)", shown(strings.TrimSpace(code+" "+
-			q.Get("error_description")))):
+		case p.refused <- ours("the login was refused (" + shown(strings.TrimSpace(code+" "+
+			q.Get("error_description"))) + ")"):
 		default:
 		}
-		word = "The login was refused. You may close this page."
 	} else {
 		select {
 		case p.came <- &auth.AuthorizationResult{Code: q.Get("code"), State: q.Get("state"), Iss: q.Get("iss")}:
 		default: // it came already
 		}
 	}
-	_, _ = io.WriteString(w, word+"\n")
+	select {
+	case <-p.settled: // what is said is what has become of it
+	case <-r.Context().Done():
+		return
+	}
+	if p.err != nil {
+		w.WriteHeader(http.StatusInternalServerError)
+		_, _ = io.WriteString(w, "You are not logged in: "+p.err.Error()+". You may close this page.\n")
+		return
+	}
+	_, _ = io.WriteString(w, "You are logged in. You may close this page and look at the terminal.\n")
 }
