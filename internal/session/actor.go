@@ -210,6 +210,7 @@ func (a *actor) inputs() turn.Inputs {
 		Taken:    a.taken,
 		Window:   a.h.d.Models.Window(a.st.Session.Model),
 		Hooks:    a.hooks.due(), Hooking: a.hooks.cancel != nil,
+		After: a.hooks.after(),
 	}
 	if a.st.Session.Parent == "" {
 		in.Near = a.near

@@ -127,8 +127,9 @@ type inAfterHooks struct {
 // hooking has hooks run at the moments of a session.
 type hooking struct {
 	a      *actor
-	cancel context.CancelFunc // of those that are waited for; nil: none are
-	last   bool               // they are told of the end of a run that was stopped, and bounded: no stop ends them
+	cancel context.CancelFunc    // of those that are waited for; nil: none are
+	told   map[troupe.Coord]bool // calls whose result they were told of, where the log may not say so
+	last   bool                  // they are told of the end of a run that was stopped, and bounded: no stop ends them
 	mu     sync.Mutex
 	asking map[troupe.RequestID]context.CancelCauseFunc // guarded by mu: the hooks that are asked about a request
 }
@@ -166,11 +167,7 @@ func (hk *hooking) afterCall(ctx context.Context, in inToolDone, out tool.Output
 	}
 	m := hk.a.snapshot().ofCall(event, hk.a.st.Calls[in.call].Call, &in.judged.access)
 	text := troupe.JoinText(out.Blocks)
-	m.Fields = map[string]any{"tool_response": map[string]any{"content": text, "is_error": out.IsError},
-		"duration_ms": in.took.Milliseconds()}
-	if out.IsError {
-		m.Fields["error"] = text
-	}
+	m.Fields = resultFields(text, out.IsError, in.took.Milliseconds())
 	if !h.Due(m) {
 		return false
 	}

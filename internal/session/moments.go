@@ -17,6 +17,8 @@ type inMoment struct {
 	act  turn.Hook
 	mail []troupe.MailID // the words that each of said is about
 	said []troupe.HookSaid
+	// calls are those whose results each of said is about.
+	calls []int
 }
 
 func (inMoment) input() {}
@@ -99,8 +101,13 @@ func (hk *hooking) moments(act turn.Hook, in *inMoment) (out []troupe.HookMoment
 	case troupe.HookStop:
 		end := cmp.Or(act.End, &turn.End{Status: troupe.Cancelled})
 		add("", map[string]any{"last_assistant_message": end.Result, "stop_hook_active": refused > 0})
-	case troupe.HookPreToolUse, troupe.HookPostToolUse, troupe.HookPostFailure, troupe.HookPermissionRequest,
-		troupe.HookTaskCreated, troupe.HookTaskCompleted, troupe.HookTeammateIdle, troupe.HookSessionEnd,
+	case troupe.HookPostToolUse:
+		in.calls = hk.after()
+		for _, i := range in.calls {
+			out = append(out, hk.ofResult(i))
+		}
+	case troupe.HookPreToolUse, troupe.HookPostFailure, troupe.HookPermissionRequest, troupe.HookTaskCreated,
+		troupe.HookTaskCompleted, troupe.HookTeammateIdle, troupe.HookSessionEnd,
 		troupe.HookNotification, troupe.HookPostCompact, troupe.HookWorktreeCreate, troupe.HookWorktreeRemove,
 		troupe.HookStatus:
 		hk.a.tree.fail(hk.a, fmt.Errorf("session %s: hooks cannot be waited for at %s", hk.a.id, act.Event))
@@ -113,6 +120,9 @@ func (hk *hooking) done(ctx context.Context, in inMoment) error {
 	hk.cancel = nil
 	if in.act.End != nil {
 		return hk.atEnd(ctx, in.act, in.said[0])
+	}
+	if in.act.Event == troupe.HookPostToolUse {
+		return hk.afterResults(in)
 	}
 	for i, said := range in.said {
 		for n := range said.Ran {

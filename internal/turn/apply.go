@@ -173,6 +173,9 @@ func (f *fold) sealed(b troupe.CallSealed) error {
 	}
 	f.s.seal = seal{reply: b.Reply, attempt: attempt, open: true, unanswered: true, seq: f.e.Seq, at: f.e.At}
 	f.s.mail, f.s.replied, f.s.window.summary = nil, 0, 0
+	for i := range f.s.Calls {
+		f.s.Calls[i].result = nil
+	}
 	f.s.hooks.words, f.s.hooks.held = nil, nil
 	f.s.Generation, f.s.Chain = b.Generation, b.Chain
 	return nil

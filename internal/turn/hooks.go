@@ -92,8 +92,14 @@ func (f *fold) hookRan(b troupe.HookRan) {
 		h.warned = f.e.Seq
 	case troupe.HookPrompt:
 		f.heard(b)
-	case troupe.HookPreToolUse, troupe.HookPostToolUse, troupe.HookPostFailure, troupe.HookPermissionRequest,
-		troupe.HookTaskCreated, troupe.HookTaskCompleted, troupe.HookTeammateIdle, troupe.HookSessionEnd,
+	case troupe.HookPostToolUse, troupe.HookPostFailure:
+		for i := range f.s.Calls {
+			if c := &f.s.Calls[i]; b.Coord != nil && *b.Coord == c.coord() {
+				c.looked = true
+			}
+		}
+	case troupe.HookPreToolUse, troupe.HookPermissionRequest, troupe.HookTaskCreated, troupe.HookTaskCompleted,
+		 troupe.HookTeammateIdle, troupe.HookSessionEnd,
 		troupe.HookNotification, troupe.HookPostCompact, troupe.HookWorktreeCreate, troupe.HookWorktreeRemove,
 		troupe.HookStatus:
 	}
@@ -232,7 +238,10 @@ func (d *decision) beforeModel() (Hook, bool) {
 	} else if h.started != d.s.Session.Run && d.in.Hooks(troupe.HookSubagentStart, d.s.Session.Type) {
 		return Hook{Event: troupe.HookSubagentStart}, true
 	}
-	return Hook{Event: troupe.HookPrompt}, len(d.s.hooks.words) > 0 && d.in.Hooks(troupe.HookPrompt, "")
+	if len(d.s.hooks.words) > 0 && d.in.Hooks(troupe.HookPrompt, "") {
+		return Hook{Event: troupe.HookPrompt}, true
+	}
+	return Hook{Event: troupe.HookPostToolUse}, len(d.in.After) > 0
 }
 
 // source is why a conversation begins, or begins anew, that was not told of yet; "" if it does not.

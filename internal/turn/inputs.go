@@ -45,8 +45,10 @@ type Inputs struct {
 	Broken string
 	// Hooks reports whether hooks are due at a moment of the session; nil: there are none. Hooking: some run now, and
 	// what they say is waited for.
+	// After are the calls with a result that hooks are to be told of before the model is.
 	Hooks   func(event troupe.HookEvent, match string) bool
 	Hooking bool
+	After   []int
 }
 
 // begun reports whether this process has begun a call and not ended it.

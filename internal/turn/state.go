@@ -143,6 +143,18 @@ type Call struct {
 	seq      int64 // event of its result
 	deny     bool  // it got nothing done, for it was denied
 	held     bool  // it ran, and failed for what the sandbox kept it from
+	// result is there until the next seal covers it, and took is how long it took; looked: hooks were told of it.
+	result *troupe.ToolFinished
+	took   time.Duration
+	looked bool
+}
+
+// Result is that of a call of which no hook was told and which no model has read; nil: it has none.
+func (c *Call) Result() (result *troupe.ToolFinished, took time.Duration) {
+	if c.looked {
+		return nil, 0
+	}
+	return c.result, c.took
 }
 
 // refused counts replies in a row.

@@ -45,7 +45,10 @@ func (f *fold) toolFinished(b troupe.ToolFinished) error {
 	f.settleRequest(c, nil)
 	release(f, c)
 	f.move(c, CallDone)
-	c.seq = f.e.Seq
+	c.seq, c.result, c.took = f.e.Seq, &b, time.Duration(b.DurationMS)*time.Millisecond
+	if c.took == 0 && !c.Since.IsZero() {
+		c.took = max(0, f.e.At.Sub(c.Since))
+	}
 	// A command that failed for what it was kept from got as little done as one that never ran.
 	c.held = b.Denied == nil && b.Outcome == nil && b.Result.IsError && len(b.Evidence.Denied) > 0
 	c.deny = b.Denied != nil || c.held
