@@ -99,7 +99,7 @@ func (f *fold) hookRan(b troupe.HookRan) {
 			}
 		}
 	case troupe.HookPreToolUse, troupe.HookPermissionRequest, troupe.HookTaskCreated, troupe.HookTaskCompleted,
-		 troupe.HookTeammateIdle, troupe.HookSessionEnd,
+		troupe.HookTeammateIdle, troupe.HookSessionEnd,
 		troupe.HookNotification, troupe.HookPostCompact, troupe.HookWorktreeCreate, troupe.HookWorktreeRemove,
 		troupe.HookStatus:
 	}
