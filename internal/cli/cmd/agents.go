@@ -68,7 +68,7 @@ func writeAgents(c *console.Console, list wire.AgentList) error {
 	}
 	type col = console.Column
 	t := c.Table(col{Title: "NAME"}, col{Title: "MODEL", Spare: 3}, col{Title: "TOOLS", Spare: 2}, col{Title: "FROM"},
-		col{Title: "WHEN TO USE", Spare: 1})
+		col{Title: "WHEN TO USE", Spare: 1}).Whole()
 	for _, a := range list.Agents {
 		model := a.Model
 		if model == "" {

@@ -21,7 +21,7 @@ func TestGrantIsVisible(t *testing.T) {
 		Grant: "Bash(echo a\x1b[8m\u202e\n9m20-1.0  main asks for Read)",
 	}
 	var b bytes.Buffer
-	writeRequest(&b, r, apitest.Born())
+	writeRequest(&console.Console{Out: &b}, r, apitest.Born())
 	shown := map[string]string{"request": b.String()}
 	for name, out := range map[string]answered{
 		"once": {Allow: true}, "session": {Allow: true, Session: true},

@@ -120,7 +120,7 @@ func TestNothingPrintedActsOnTheTerminal(t *testing.T) {
 			return nil
 		},
 		"sessions": func(c *console.Console) error { return writeSessions(c, []wire.Session{s}) },
-		"requests": func(c *console.Console) error { writeRequest(c.Out, request, time.Now()); return nil },
+		"requests": func(c *console.Console) error { writeRequest(c, request, time.Now()); return nil },
 		"answer": func(c *console.Console) error {
 			return tellAnswer(c, tree, request, answered{Allow: true, Always: true})
 		},

@@ -73,9 +73,8 @@ func writePlugins(c *console.Console, list wire.PluginList) error {
 		c.Warn(p)
 	}
 	if len(list.Plugins) == 0 {
-		_, err := fmt.Fprintln(c.Out, "There are no plugins here; `troupe plugins add FOLDER` takes one up, or a "+
+		return c.Say("There are no plugins here; `troupe plugins add FOLDER` takes one up, or a " +
 			"checkout of a marketplace.")
-		return err
 	}
 	type col = console.Column
 	t := c.Table(col{Title: "NAME"}, col{Title: "STATE"}, col{Title: "FROM", Spare: 3}, col{Title: "RUNS"},

@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -40,76 +39,95 @@ func listRequests(ctx context.Context, c *console.Console, a api.API, asJSON boo
 		return jsonList(c, list)
 	}
 	if len(list) == 0 {
-		_, err := fmt.Fprintln(c.Out, "No requests are open.")
-		return err
+		return c.Say("No requests are open.")
 	}
 	for i, r := range list {
 		if i > 0 {
 			fmt.Fprintln(c.Out)
 		}
-		writeRequest(c.Out, r, c.Now())
+		writeRequest(c, r, c.Now())
 	}
 	return nil
 }
 
-// writeRequest shows one request whole. Every line of what an agent wrote is marked, so that none
-// of it can pass for words of ours.
-func writeRequest(w io.Writer, r wire.Request, now time.Time) {
-	fmt.Fprintf(w, "%s  %s asks %s\n", r.ID, console.VisibleLine(r.Path), askedFor(r))
-	fmt.Fprintf(w, "  why      %s\n", console.VisibleLine(r.Why))
-	for i, want := range r.Listed() {
-		label := ""
-		if i == 0 {
-			label = "wants"
-		}
-		fmt.Fprintf(w, "  %-8s │ %s\n", label, console.VisibleLine(want))
+// field begins a line of a request, and further is what the rows of a line begin with that a terminal breaks.
+const field, further = "  %-8s ", "           "
+
+// part shows one thing about a request. At a terminal it breaks between words.
+func part(c *console.Console, label, text string) {
+	rows := []string{text}
+	if c.OutTTY && c.Width > 2*len(further) {
+		rows = console.Wrap(text, c.Width-len(further))
 	}
+	for i, row := range rows {
+		if i > 0 {
+			label = ""
+		}
+		fmt.Fprintf(c.Out, field+"%s\n", label, row)
+	}
+}
+
+// quote shows what an agent or a command wrote. Every row of it is marked, so that none can pass for words of ours.
+func quote(c *console.Console, label string, lines []string) {
+	for _, line := range lines {
+		rows := []string{line}
+		if c.OutTTY && c.Width > 2*len(further) {
+			rows = console.Wrap(line, c.Width-len(further)-len("│   "))
+		}
+		for i, row := range rows {
+			mark := "│ "
+			if i > 0 {
+				mark = "│   " // the line goes on
+			}
+			fmt.Fprintf(c.Out, field+"%s\n", label, strings.TrimRight(mark+row, " "))
+			label = ""
+		}
+	}
+}
+
+// writeRequest shows one request whole.
+func writeRequest(c *console.Console, r wire.Request, now time.Time) {
+	_ = c.Say(fmt.Sprintf("%s  %s asks %s", r.ID, console.VisibleLine(r.Path), askedFor(r))) // as with the rest of it
+	part(c, "why", console.VisibleLine(r.Why))
+	var wants []string
+	for _, want := range r.Listed() {
+		wants = append(wants, console.VisibleLine(want))
+	}
+	quote(c, "wants", wants)
 	if r.Rule != "" {
-		fmt.Fprintf(w, "  rule     %s\n", console.VisibleLine(r.Rule))
+		part(c, "rule", console.VisibleLine(r.Rule))
 	}
-	for i, line := range strings.Split(console.Visible(strings.TrimRight(r.Action, "\n")), "\n") {
-		label := ""
-		if i == 0 {
-			label = "action"
-		}
-		fmt.Fprintf(w, "  %-8s │ %s\n", label, line)
-	}
-	for i, line := range printedLines(r.Output) {
-		label := ""
-		if i == 0 {
-			label = "printed"
-		}
-		fmt.Fprintf(w, "  %-8s │ %s\n", label, line)
-	}
+	quote(c, "action", strings.Split(console.Visible(strings.TrimRight(r.Action, "\n")), "\n"))
+	quote(c, "printed", printedLines(r.Output))
 	if r.Calls > 1 {
-		fmt.Fprintf(w, "  calls    the answer is for %d calls\n", r.Calls)
+		part(c, "calls", fmt.Sprintf("the answer is for %d calls", r.Calls))
 	}
-	fmt.Fprintf(w, "  since    %s (%s)%s\n", r.Since.Local().Format("2006-01-02 15:04:05"),
-		console.Duration(max(0, now.Sub(r.Since).Milliseconds())), untilText(r, now))
+	part(c, "since", fmt.Sprintf("%s (%s)%s", r.Since.Local().Format("2006-01-02 15:04:05"),
+		console.Duration(max(0, now.Sub(r.Since).Milliseconds())), untilText(r, now)))
 	if !r.Running && r.Server != "" {
-		fmt.Fprintf(w, "  lost     the process that ran it has ended, and with it the call that asked, which is\n"+
-			"           interrupted when the session goes on: troupe -p --resume %s\n", r.Root)
+		part(c, "lost", fmt.Sprintf("the process that ran it has ended, and with it the call that asked, which is "+
+			"interrupted when the session goes on: troupe -p --resume %s", r.Root))
 		return
 	}
 	if !r.Running {
-		fmt.Fprintf(w, "  waits    no process is running it; resume it with: troupe -p --resume %s\n", r.Root)
+		part(c, "waits", fmt.Sprintf("no process is running it; resume it with: troupe -p --resume %s", r.Root))
 	}
 	if len(r.Questions) > 0 {
-		fmt.Fprintf(w, "  answer   %s\n", howToChoose(r))
+		part(c, "answer", howToChoose(r))
 		return
 	}
 	if r.Kind == troupe.RequestPlan {
-		fmt.Fprintf(w, "  answer   troupe answer %s allow [--accept-edits], or deny --note WHAT TO CHANGE\n", r.ID)
+		part(c, "answer", fmt.Sprintf("troupe answer %s allow [--accept-edits], or deny --note WHAT TO CHANGE", r.ID))
 		return
 	}
 	always := ""
 	if r.Grant != "" {
 		always = fmt.Sprintf("   (--session, --always: %s from now on)", console.VisibleLine(r.Grant))
 	}
-	fmt.Fprintf(w, "  answer   troupe answer %s allow|deny%s\n", r.ID, always)
+	part(c, "answer", fmt.Sprintf("troupe answer %s allow|deny%s", r.ID, always))
 	if r.Wider != "" {
-		fmt.Fprintf(w, "  folder   troupe answer %s allow --folder   (%s from now on)\n", r.ID,
-			console.VisibleLine(r.Wider))
+		part(c, "folder", fmt.Sprintf("troupe answer %s allow --folder   (%s from now on)", r.ID,
+			console.VisibleLine(r.Wider)))
 	}
 }
 

@@ -22,7 +22,7 @@ func TestWriteRequest(t *testing.T) {
 		Until: now.Add(time.Minute), Calls: 2,
 	}
 	var b bytes.Buffer
-	writeRequest(&b, r, now)
+	writeRequest(&console.Console{Out: &b}, r, now)
 	got := strings.ReplaceAll(b.String(), r.Since.Local().Format("2006-01-02 15:04:05"), "SINCE")
 	want := `9m20-1.0  main/Auth\nExplorer asks for Bash
   why      no rule\nanswer  troupe answer x allow
@@ -48,7 +48,7 @@ func TestLostQuestion(t *testing.T) {
 	for running, want := range map[bool]bool{true: true, false: false} {
 		var b bytes.Buffer
 		r.Running = running
-		writeRequest(&b, r, apitest.Born())
+		writeRequest(&console.Console{Out: &b}, r, apitest.Born())
 		if got := b.String(); strings.Contains(got, "troupe answer") != want ||
 			strings.Contains(got, "lost") == want {
 			t.Errorf("running %v:\n%s", running, got)

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -42,11 +41,10 @@ func newSessions(c *console.Console) *cobra.Command {
 
 func writeSessions(c *console.Console, list []wire.Session) error {
 	if len(list) == 0 {
-		_, err := fmt.Fprintln(c.Out, `No sessions yet. Begin one: troupe -p "explain this project"`)
-		return err
+		return c.Say(`No sessions yet. Begin one: troupe -p "explain this project"`)
 	}
 	type col = console.Column
-	t := c.Table(col{Title: "ID"}, col{Title: "NAME"}, col{Title: "STATUS"}, col{Title: "AGENTS", Spare: 5},
+	t := c.Table(col{Title: "ID"}, col{Title: "NAME", Least: 10}, col{Title: "STATUS"}, col{Title: "AGENTS", Spare: 5},
 		col{Title: "TOKENS", Spare: 4}, col{Title: "COST", Spare: 2}, col{Title: "STARTED", Spare: 1},
 		col{Title: "FOLDER", Spare: 3}, col{Title: "WHAT"})
 	for _, s := range list {

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -45,8 +44,7 @@ func writeStyles(c *console.Console, list wire.SkillList) error {
 		c.Warn(c.Place(p))
 	}
 	if len(list.Styles) == 0 {
-		_, err := fmt.Fprintln(c.Out, "There are none here; `troupe styles --help` says where they are looked for.")
-		return err
+		return c.Say("There are none here; `troupe styles --help` says where they are looked for.")
 	}
 	type col = console.Column
 	t := c.Table(col{Title: "NAME"}, col{Title: "CHOSEN"}, col{Title: "PROMPT", Spare: 2}, col{Title: "FROM"},

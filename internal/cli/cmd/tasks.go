@@ -57,13 +57,15 @@ func listTasks(ctx context.Context, c *console.Console, a api.API, args []string
 
 func writeTasks(c *console.Console, list []wire.Task) error {
 	if len(list) == 0 {
-		_, err := fmt.Fprintln(c.Out, "Nothing is at work.")
-		return err
+		return c.Say("Nothing is at work.")
 	}
 	type col = console.Column
-	table := c.Table(col{Title: "AGENT"}, col{Title: "TASK", Spare: 1}, col{Title: "KIND", Spare: 3},
-		col{Title: "WHAT", Spare: 2}, col{Title: "STATUS"}, col{Title: "TIME"}, col{Title: "DOING"})
+	table := c.Table(col{Title: "AGENT", Least: 10}, col{Title: "TASK", Spare: 2}, col{Title: "KIND", Spare: 3},
+		col{Title: "WHAT", Least: 14}, col{Title: "STATUS"}, col{Title: "TIME", Spare: 1}, col{Title: "DOING"})
 	for _, t := range list {
+		if t.Doing == string(t.Status) {
+			t.Doing = "" // its status says so
+		}
 		table.Row(console.Middle(console.Line(t.Path, 0), 40), t.ID, taskKind(t), taskTitle(t), taskStatus(t),
 			console.Duration(t.DurationMS), console.Line(t.Doing, 100))
 	}
@@ -74,8 +76,11 @@ func writeTasks(c *console.Console, list []wire.Task) error {
 	for _, t := range list {
 		if t.Left && !told[t.Root] {
 			told[t.Root] = true
-			fmt.Fprintf(c.Out, "Session %s was left behind by a process that is gone; "+
-				"go on with: troupe --resume %s (the newest of its folder: troupe --continue)\n", t.Root, t.Root)
+			if err := c.Say(fmt.Sprintf("Session %s was left behind by a process that is gone; "+
+				"go on with: troupe --resume %s (the newest of its folder: troupe --continue)", t.Root,
+				t.Root)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -96,6 +101,9 @@ func taskKind(t wire.Task) string {
 }
 
 func taskTitle(t wire.Task) string {
+	if t.Title != "" && t.Number == 0 && (t.Title == t.Name || t.Path == t.Name) {
+		return console.Line(t.Title, 50) // whose it is stands before it
+	}
 	if t.Number > 0 {
 		t.Name = fmt.Sprintf("#%d %s", t.Number, t.Name)
 	}

@@ -47,10 +47,9 @@ func (c *Console) Servers(list wire.ServerList) error {
 		c.Warn(p)
 	}
 	if len(list.Servers) == 0 {
-		_, err := fmt.Fprintln(c.Out, "No MCP servers hold here; `troupe mcp add` writes one down. A project's count "+
-			"once "+
+		return c.Say("No MCP servers hold here; `troupe mcp add` writes one down. A project's count " +
+			"once " +
 			"its folder is trusted.")
-		return err
 	}
 	type col = Column
 	t := c.Table(col{Title: "NAME"}, col{Title: "TYPE"}, col{Title: "TOOLS"}, col{Title: "SCOPE", Spare: 3},
@@ -138,8 +137,7 @@ func (c *Console) Hooks(list wire.HookList) error {
 		c.Warn(p)
 	}
 	if len(list.Hooks) == 0 {
-		_, err := fmt.Fprintln(c.Out, "No hooks are set here; see docs/hooks.md.")
-		return err
+		return c.Say("No hooks are set here; `troupe docs hooks` says how.")
 	}
 	type col = Column
 	t := c.Table(col{Title: "MOMENT"}, col{Title: "FOR", Spare: 2}, col{Title: "TYPE"}, col{Title: "RUNS", Spare: 1},
@@ -178,8 +176,7 @@ func (c *Console) Skills(list wire.SkillList) error {
 		c.Warn(p)
 	}
 	if len(list.Skills) == 0 {
-		_, err := fmt.Fprintln(c.Out, "There are none here; `troupe skills --help` says where they are looked for.")
-		return err
+		return c.Say("There are none here; `troupe skills --help` says where they are looked for.")
 	}
 	type col = Column
 	t := c.Table(col{Title: "NAME"}, col{Title: "USED BY", Spare: 3}, col{Title: "LEAVES", Spare: 2},
@@ -224,8 +221,7 @@ func Leaves(s wire.Skill) string {
 // Plans lists plans.
 func (c *Console) Plans(list []wire.Plan) error {
 	if len(list) == 0 {
-		_, err := fmt.Fprintln(c.Out, "There are no plans. `troupe --permission-mode plan` begins with one.")
-		return err
+		return c.Say("There are no plans. `troupe --permission-mode plan` begins with one.")
 	}
 	for _, p := range list {
 		state := string(p.State)
@@ -237,8 +233,8 @@ func (c *Console) Plans(list []wire.Plan) error {
 		case p.By != "":
 			state += " by " + VisibleLine(p.By)
 		}
-		if _, err := fmt.Fprintf(c.Out, "%s  %s  %s\n  %s\n", p.Changed.Local().Format("2006-01-02 15:04"),
-			VisibleLine(p.Name), state, VisibleLine(p.File)); err != nil {
+		if err := c.Say(fmt.Sprintf("%s  %s  %s\n  %s", p.Changed.Local().Format("2006-01-02 15:04"),
+			VisibleLine(p.Name), state, VisibleLine(p.File))); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,9 @@ import (
 type Column struct {
 	Title string
 	Spare int
+	// Least is what its cells may be cut to; 0: they are not, but for those of the last. They are cut to twice of it
+	// before a column is left out, and further where none can be.
+	Least int
 }
 
 // Table is rows under titles. A terminal is shown what fits on its lines, anything else all of it.
@@ -57,17 +60,18 @@ func (t *Table) Write() error {
 			widths[i] = max(widths[i], ansi.StringWidth(cell))
 		}
 	}
-	room := 0
-	if t.c.OutTTY {
-		room = t.c.Width
-	}
+	room := t.c.room()
 	shown := t.fitting(widths, room)
 	if t.whole && len(shown) < len(t.columns) {
 		return t.below(room)
 	}
+	t.cut(shown, widths, room)
 	for _, row := range rows {
 		var b strings.Builder
 		for n, i := range shown {
+			if t.columns[i].Least > 0 {
+				row[i] = ansi.Truncate(row[i], widths[i], "…")
+			}
 			b.WriteString(row[i])
 			if n < len(shown)-1 {
 				b.WriteString(strings.Repeat(" ", widths[i]-ansi.StringWidth(row[i])+gap))
@@ -106,6 +110,27 @@ const (
 	lastCut = 12 // a last column is cut to this before another one is left out
 )
 
+// cut makes columns narrower that may be, the widest first, until the line has room for all that are shown.
+func (t *Table) cut(shown, widths []int, room int) {
+	if room == 0 || len(shown) == 0 {
+		return
+	}
+	last := shown[len(shown)-1]
+	for {
+		need, widest := min(widths[last], lastCut)+gap*(len(shown)-1), -1
+		for _, i := range shown[:len(shown)-1] {
+			need += widths[i]
+			if c := t.columns[i]; c.Least > 0 && widths[i] > c.Least && (widest < 0 || widths[i] > widths[widest]) {
+				widest = i
+			}
+		}
+		if need <= room || widest < 0 {
+			return
+		}
+		widths[widest]--
+	}
+}
+
 // fitting picks the columns that a line has room for; room 0 is room for all.
 func (t *Table) fitting(widths []int, room int) []int {
 	var shown []int
@@ -117,6 +142,8 @@ func (t *Table) fitting(widths []int, room int) []int {
 		for n, i := range shown {
 			if n == len(shown)-1 {
 				need += min(widths[i], lastCut)
+			} else if least := t.columns[i].Least; least > 0 {
+				need += min(widths[i], 2*least)
 			} else {
 				need += widths[i]
 			}

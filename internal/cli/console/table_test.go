@@ -37,3 +37,29 @@ func TestTable(t *testing.T) {
 		}
 	}
 }
+
+// TestTableCuts: a column that may be cut is, before another one is left out, and further once none is left to leave
+// out; no line is wider than the terminal.
+func TestTableCuts(t *testing.T) {
+	t.Parallel()
+	for width, want := range map[int]string{
+		50: "NAME                SPARE       WHAT\na-rather-long-name  in the way  fix the login bug\nb\n",
+		42: "NAME              SPARE       WHAT\na-rather-long-n…  in the way  fix the log…\nb\n",
+		33: "NAME                WHAT\na-rather-long-name  fix the logi…\nb\n",
+		24: "NAME        WHAT\na-rather-…  fix the log…\nb\n",
+		20: "NAME      WHAT\na-rathe…  fix the l…\nb\n",
+	} {
+		var out bytes.Buffer
+		table := (&console.Console{Out: &out, OutTTY: true, Width: width}).Table(
+			console.Column{Title: "NAME", Least: 8}, console.Column{Title: "SPARE", Spare: 1},
+			console.Column{Title: "WHAT"})
+		table.Row("a-rather-long-name", "in the way", "fix the login bug")
+		table.Row("b", "", "")
+		if err := table.Write(); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != want {
+			t.Errorf("at %d:\n%s-- want\n%s", width, out.String(), want)
+		}
+	}
+}

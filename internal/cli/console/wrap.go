@@ -1,6 +1,7 @@
 package console
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -82,4 +83,18 @@ func Middle(s string, w int) string {
 	}
 	end := w * 3 / 5
 	return ansi.Truncate(s, w-1-end, "") + "…" + ansi.TruncateLeft(s, n-end, "")
+}
+
+// Say prints a text, at a terminal in lines that break between words.
+func (c *Console) Say(text string) error {
+	_, err := fmt.Fprintln(c.Out, WrapText(text, c.room()))
+	return err
+}
+
+// room is how wide a line may be; 0: as wide as it is.
+func (c *Console) room() int {
+	if !c.OutTTY {
+		return 0
+	}
+	return c.Width
 }
