@@ -143,10 +143,14 @@ type Call struct {
 	seq      int64 // event of its result
 	deny     bool  // it got nothing done, for it was denied
 	held     bool  // it ran, and failed for what the sandbox kept it from
-	// result is there until the next seal covers it, and took is how long it took; looked: hooks were told of it.
+	came
+}
+
+// came is what came of a call, until the next seal covers it.
+type came struct {
 	result *troupe.ToolFinished
 	took   time.Duration
-	looked bool
+	looked bool // hooks were told of it
 }
 
 // Result is that of a call of which no hook was told and which no model has read; nil: it has none.
