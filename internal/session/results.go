@@ -59,7 +59,8 @@ func resultFields(text string, failed bool, ms int64) map[string]any {
 	return out
 }
 
-// afterResults logs what hooks say about results that are in the log already, and tells the model before its next reply.
+// afterResults logs what hooks say about results that are in the log already, and tells the model before its next
+// reply.
 func (hk *hooking) afterResults(in inMoment) error {
 	if hk.told == nil {
 		hk.told = map[troupe.Coord]bool{}
@@ -76,7 +77,8 @@ func (hk *hooking) afterResults(in inMoment) error {
 		}
 		text := ""
 		if said.Effect == troupe.Deny {
-			text = said.By + " objects to what the call of " + c.Name + " did: " + cmp.Or(said.Why, "it gives no reason")
+			text = said.By + " objects to what the call of " + c.Name + " did: " +
+				cmp.Or(said.Why, "it gives no reason")
 		}
 		if said.Context != "" {
 			if text != "" {

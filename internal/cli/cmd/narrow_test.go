@@ -28,11 +28,13 @@ func TestNarrow(t *testing.T) {
 			Status: troupe.TaskRunning, DurationMS: 232_000, Doing: "waiting for approval until 21:14:09"},
 	}
 	request := wire.Request{ID: "rf3mn0bttms1.1.0", Path: "asking", Tool: "Bash", Running: true, Since: now,
-		Until: now.Add(10 * time.Minute), Grant: "Bash(touch made-by-agent.txt && echo a rather long command that goes on)",
+		Until: now.Add(10 * time.Minute), Grant: "Bash(touch made-by-agent.txt && echo a rather long command that " +
+			"goes on)",
 		Why: "it ran read-only and wanted to create /home/me/project/made-by-agent.txt; yes runs it again with " +
 			"exactly that", Action: "touch made-by-agent.txt && echo a rather long command that goes on",
 		Output: "touch: cannot touch 'made-by-agent.txt': Permission denied\n(Exit code 1.)"}
-	session := wire.Session{ID: "jwwkw24fmnp4", Name: "login-refactoring-of-the-server", Status: troupe.Completed, Tree: &wire.Sums{},
+	session := wire.Session{ID: "jwwkw24fmnp4", Name: "login-refactoring-of-the-server", Status: troupe.Completed,
+		Tree:  &wire.Sums{},
 		Title: "Fix the login of the server so that tokens are renewed"}
 	plan := wire.Plan{Name: "fix-the-login", Changed: now, State: "approved", By: "you (terminal)",
 		File: "/home/me/.local/share/troupe/plans/fix-the-login.md"}
@@ -75,7 +77,8 @@ func TestNarrow(t *testing.T) {
 		has(show(func(c *console.Console) error { return c.Plans(nil) }), "with one.")
 		text = show(func(c *console.Console) error {
 			return writeAgents(c, wire.AgentList{Agents: []wire.AgentType{{Name: "security-reviewer-of-everything",
-				Source: "/home/me/project/.claude/agents/security.md", Description: "Reviews every change for security " +
+				Source: "/home/me/project/.claude/agents/security.md",
+				Description: "Reviews every change for security " +
 					"problems before it is merged"}}})
 		})
 		has(text, "before it is", "merged", "security-reviewer-of-everything")
