@@ -81,10 +81,10 @@ func hookAllow(v *view) (troupe.Effect, bool) {
 }
 
 // denyRule also stands for what is kept from agents without a rule: keys, and Troupe's own, and what
-// sandbox.deny_write names, as far as there is a sandbox.
+// sandbox.deny_write names, and the tree that a session works beside, as far as there is a sandbox.
 func denyRule(v *view) (troupe.Effect, bool) {
 	return troupe.Deny, v.call.hiddenWhy != "" || v.call.deny.holds(v.layer) ||
-		v.call.closedWhy != "" && v.mode.Self < troupe.ClassExec
+		v.call.closedWhy != "" && (v.mode.Self < troupe.ClassExec || v.bound != troupe.LevelNone)
 }
 
 // askRule asks; where the mode turns questions into denials, or no answer could let the

@@ -138,11 +138,14 @@ func ofCommands(mode gate.Mode, bound troupe.Level, confined bool, refused strin
 
 // rootBrief is the brief of a root that is about to be born.
 func (h *Hub) rootBrief(at Surroundings, p troupe.Profile, granted troupe.Authority, s *troupe.Settings,
-	caps *troupe.Caps, roles Roles) *troupe.Brief {
+	caps *troupe.Caps, roles Roles, w troupe.Workspace) *troupe.Brief {
 	b := briefing{profile: p, model: p.Model, parents: caps != nil && caps.MaxDepth > 0,
 		asks: s != nil && s.AskFor > 0}
 	b.line = []gate.Layer{h.gate.LayerOf("main", p, granted, b.parents, false)}
-	return h.brief(at, b, roles)
+	b.line[0].Sandbox = boundTo(b.line[0].Sandbox, w)
+	out := h.brief(at, b, roles)
+	out.Workspace = whereItWorks(w)
+	return out
 }
 
 // briefing is what holds for a session as it is now.
@@ -155,16 +158,19 @@ func (a *actor) briefing() briefing {
 
 // childBrief is the brief of a child that is about to be born.
 func (bs *births) childBrief(at Surroundings, p troupe.Profile, granted troupe.Authority,
-	background bool) *troupe.Brief {
+	background bool, w troupe.Workspace) *troupe.Brief {
 	b := bs.a.briefing()
 	depth := bs.a.st.Session.Depth + 1
 	b.profile, b.model, b.parents = p, p.Model, bs.a.tree.limits().MaxDepth > depth
 	own := bs.a.h.gate.LayerOf("", p, granted, b.parents, background)
+	own.Sandbox = boundTo(own.Sandbox, w)
 	if own.Mode == "" && len(b.line) > 0 {
 		own.Mode = b.line[len(b.line)-1].Mode
 	}
 	b.line = append(b.line, own)
-	return bs.a.h.brief(at, b, bs.a.tree.kinds())
+	out := bs.a.h.brief(at, b, bs.a.tree.kinds())
+	out.Workspace = whereItWorks(w)
+	return out
 }
 
 // tellChanges tells the session before its next reply what holds for it by now, if it was told something

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -43,12 +44,22 @@ func (l *chain) set(st *turn.State, caps troupe.Caps) {
 	}
 	at := l.gate.LayerOf(path, st.Profile, st.Authority, caps.MaxDepth > st.Session.Depth, st.Background)
 	at.Session = st.Session.ID
+	at.Sandbox = boundTo(at.Sandbox, st.Session.Workspace)
 	at = l.gate.Following(at, st.Skills())
 	l.layers[st.Session.ID] = layer{
 		version: l.layers[st.Session.ID].version + 1, parent: st.Session.Parent, gate: at,
 		work: st.Session.Workspace, kind: st.Profile.Type,
 		auto: st.Authority.AutoModel, skills: skillFiles(st.Skills()),
 	}
+}
+
+// boundTo is the most that commands of a session are left which works in a workspace: whatever its mode, they write
+// nothing but that.
+func boundTo(l troupe.Level, w troupe.Workspace) troupe.Level {
+	if w.Kind == "" {
+		return l
+	}
+	return troupe.LevelWorkspace.Meet(cmp.Or(l, troupe.LevelWorkspace))
 }
 
 func (l *chain) has(id troupe.SessionID) bool {

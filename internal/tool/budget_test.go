@@ -20,8 +20,8 @@ func TestToolsStaySmall(t *testing.T) {
 	}
 	const most = 12 << 10
 	t.Logf("together %d bytes", total)
-	if n := len(tools.Callable()); n != 22 {
-		t.Errorf("there are %d tools, want 22", n)
+	if n := len(tools.Callable()); n != 23 {
+		t.Errorf("there are %d tools, want 23", n)
 	}
 	if total > most {
 		t.Errorf("the tools take %d bytes of each prompt, more than %d", total, most)

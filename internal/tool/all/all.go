@@ -27,6 +27,8 @@ type Options struct {
 	Shell shell.Options
 	Web   web.Options
 	Skill skill.Options
+	// Merger merges worktrees; nil: there are none.
+	Merger worktree.Merger
 }
 
 // Tools makes every tool. Whoever runs calls closes the set of them. An error is about the
@@ -47,7 +49,7 @@ func Tools(o Options) ([]tool.Descriptor, error) {
 		task.Tools(),
 		board.Tools(),
 		plan.Tools(),
-		worktree.Tools(),
+		worktree.Tools(o.Merger),
 		question.Tools(),
 		skill.Tools(o.Skill),
 		ruleOnly(),

@@ -1,4 +1,5 @@
-// Package worktree holds the tools for worktrees: EnterWorktree and ExitWorktree, which are intents of the main agent.
+// Package worktree holds the tools for worktrees: EnterWorktree and ExitWorktree, which are intents of the main agent,
+// and MergeWorktree, with which an agent brings over what another did.
 package worktree
 
 import (
@@ -23,8 +24,8 @@ var exitDoc string
 // maxName is how many bytes the name of a worktree may have.
 const maxName = 64
 
-// Tools returns EnterWorktree and ExitWorktree.
-func Tools() []tool.Descriptor {
+// Tools returns EnterWorktree, ExitWorktree and MergeWorktree. Without a Merger nothing can be merged.
+func Tools(m Merger) []tool.Descriptor {
 	in := tool.Describe(troupe.ToolFacts{Name: enter, Class: troupe.ClassRead, Holder: troupe.MainAgent}, enterDoc,
 		enterFields(new(troupe.EnterWorktree)))
 	in.Intent = func(input string) (troupe.Intent, error) {
@@ -42,7 +43,7 @@ func Tools() []tool.Descriptor {
 		}
 		return troupe.ExitWorktree{}, nil
 	}
-	return []tool.Descriptor{in, out}
+	return []tool.Descriptor{in, out, mergeTool(m)}
 }
 
 func enterFields(in *troupe.EnterWorktree) []tool.Field {

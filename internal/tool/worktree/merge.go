@@ -1,0 +1,137 @@
+package worktree
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/tool"
+)
+
+const merge = "MergeWorktree"
+
+//go:embed merge.md
+var mergeDoc string
+
+// Merger merges what was done in folders of agents.
+type Merger interface {
+	// Merge works out what bringing a worktree, by its name or the beginning of it, into the folder of a session would
+	// write. It writes nothing. An error is meant for the model.
+	Merge(env tool.Env, name string) (Merging, error)
+	// HandBack puts what conflicts into the agent's worktree and says what the agent finds there. An error is meant for
+	// the model.
+	HandBack(ctx context.Context, env tool.Env, name string) (string, error)
+}
+
+// Merging is one merge that was worked out.
+type Merging struct {
+	Name string
+	// Writes are the files that it writes or removes, absolute and resolved. None: nothing is to be done, or it
+	// conflicts.
+	Writes []string
+	// Text is what a person is asked about, and Conflicts what a model is told instead of a merge.
+	Text, Conflicts string
+	// Left names what is not brought over, with the reasons.
+	Left []string
+	// Apply writes all of it, or nothing.
+	Apply func(ctx context.Context, keep func(content []byte) (hash string, err error)) ([]troupe.FileTouch, error)
+}
+
+func mergeFields(name *string, back *bool) []tool.Field {
+	return []tool.Field{
+		{Name: "worktree", String: name, Doc: "its name", Required: true, NotEmpty: true, MaxBytes: 2 * maxName},
+		{Name: "hand_back", Bool: back},
+	}
+}
+
+func mergeTool(m Merger) tool.Descriptor {
+	d := tool.Describe(troupe.ToolFacts{Name: merge, Class: troupe.ClassEdit, Holder: troupe.Parents,
+		Doing: "merging"}, mergeDoc, mergeFields(new(string), new(bool)))
+	d.Runner = mergeRunner{m}
+	return d
+}
+
+type mergeRunner struct{ Merger }
+
+// Prepare implements tool.Runner.
+func (r mergeRunner) Prepare(env tool.Env, input string) (tool.Prepared, error) {
+	c := merging{merger: r.Merger}
+	if err := tool.Decode(merge, input, mergeFields(&c.name, &c.back)); err != nil {
+		return nil, err
+	}
+	if r.Merger == nil {
+		return nil, errors.New("there are no worktrees here")
+	}
+	if c.name = strings.TrimSpace(c.name); c.back {
+		return &c, nil
+	}
+	var err error
+	c.Merging, err = r.Merge(env, c.name)
+	return &c, err
+}
+
+// merging is one call.
+type merging struct {
+	Merging
+
+	merger Merger
+	name   string
+	back   bool
+}
+
+// Access implements tool.Prepared. What is handed back changes nothing but the agent's own folder.
+func (c *merging) Access() troupe.Access {
+	if c.back || len(c.Writes) == 0 {
+		return troupe.Access{Class: troupe.ClassRead}
+	}
+	return troupe.Access{Class: troupe.ClassEdit, Writes: c.Writes}
+}
+
+// Preview implements tool.Previewer.
+func (c *merging) Preview(tool.Env) (text string, futile bool) {
+	switch {
+	case c.Conflicts != "":
+		return c.Conflicts, true
+	case len(c.Writes) == 0:
+		return "nothing is left to be merged", true
+	}
+	return c.Text, false
+}
+
+// Run implements tool.Prepared.
+func (c *merging) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
+	switch {
+	case c.back:
+		text, err := c.merger.HandBack(ctx, env, c.name)
+		if err != nil {
+			return tool.Errorf("Nothing was handed back: %v", err), nil
+		}
+		return tool.Output{Blocks: []troupe.Block{troupe.Text(text)}}, nil
+	case c.Conflicts != "":
+		return tool.Errorf("Nothing was merged. %s", c.Conflicts), nil
+	case len(c.Writes) == 0:
+		return tool.Output{Blocks: []troupe.Block{troupe.Text("Nothing is left to be merged from " + c.Name + "." +
+			c.left())}}, nil
+	}
+	touched, err := c.Apply(ctx, env.Keep)
+	if err != nil {
+		return tool.Errorf("Nothing was merged: %v", err), nil
+	}
+	added, removed := 0, 0
+	for _, t := range touched {
+		added, removed = added+t.Added, removed+t.Removed
+	}
+	text := fmt.Sprintf("Merged %s: %d files (+%d -%d lines), uncommitted.%s", c.Name, len(touched), added, removed,
+		c.left())
+	return tool.Output{Blocks: []troupe.Block{troupe.Text(text)}, Evidence: troupe.Evidence{Files: touched}}, nil
+}
+
+func (c *merging) left() string {
+	if len(c.Left) == 0 {
+		return ""
+	}
+	return "\nNot brought over: " + strings.Join(c.Left, "; ")
+}
