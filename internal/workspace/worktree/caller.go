@@ -122,7 +122,11 @@ func (c *caller) leadsBack(ctx context.Context, shown string) error {
 	if err != nil {
 		return elsewhere
 	}
-	if real, err := filepath.EvalSymlinks(strings.TrimSpace(string(back))); err != nil || real != at {
+	of := strings.TrimSpace(string(back))
+	if !filepath.IsAbs(of) {
+		of = filepath.Join(c.dir, of)
+	}
+	if real, err := filepath.EvalSymlinks(of); err != nil || real != at {
 		return elsewhere
 	}
 	return nil

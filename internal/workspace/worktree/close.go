@@ -91,7 +91,10 @@ func (e *ending) run(ctx context.Context, message string) error {
 	if e.p.ws.Kind == troupe.WorkspaceTree {
 		var err error
 		if e.caller, err = e.k.callerOf(ctx, e.p.ws.Of); err != nil {
-			return err
+			if ctx.Err() != nil {
+				return err
+			}
+			return e.alone(ctx, message, err)
 		}
 	}
 	if err := e.commit(ctx, message); err != nil {
@@ -120,6 +123,23 @@ func (e *ending) run(ctx context.Context, message string) error {
 		return err
 	}
 	return e.forget(ctx)
+}
+
+// alone ends a run whose caller's repository cannot be read, or is gone. The keeper has all of it, and the folder
+// stays.
+func (e *ending) alone(ctx context.Context, message string, why error) error {
+	if err := e.commit(ctx, message); err != nil {
+		return err
+	}
+	e.res.Kept = "its work could not be brought to " + e.p.ws.Of + ": " + firstLine(why)
+	e.res.Unmerged = firstLine(why)
+	e.rec.State = closed
+	return errors.Join(e.measure(ctx), e.remember())
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
 }
 
 // remember writes the result down.

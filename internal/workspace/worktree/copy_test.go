@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,6 +40,13 @@ func listing(t testing.TB, folder string) map[string]string {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// files is all of the caller's folder but its repository.
+func (b *bench) files() map[string]string {
+	all := listing(b.t, b.dir)
+	maps.DeleteFunc(all, func(name, _ string) bool { return name == ".git" || strings.HasPrefix(name, ".git/") })
+	return all
 }
 
 func (b *bench) copyOf(kind troupe.WorkspaceKind, from string) troupe.Workspace {

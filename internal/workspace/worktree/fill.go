@@ -89,7 +89,7 @@ func (p place) agentRepository(ctx context.Context, r repo, c *caller, rec *reco
 	if err := layOut(dir, was.head, y); err != nil {
 		return err
 	}
-	if err := was.bringBack(ctx, p, r, dir, rec); err != nil {
+	if err := was.bringBack(ctx, p, r, dir, rec, kept["saved"]); err != nil {
 		return err
 	}
 	if err := disk.Cache(filepath.Join(dir, "packed-refs"), packed(was.over(refs))); err != nil {
@@ -107,7 +107,7 @@ func (p place) agentRepository(ctx context.Context, r repo, c *caller, rec *reco
 	}
 	// What was not committed is not again; what was staged is said to be changed. Where git does not take the tree that
 	// the agent committed, all that is there is said to be staged.
-	err = r.with("GIT_INDEX_FILE="+filepath.Join(dir, "index")).run(ctx, "read-tree", "-m", was.tree)
+	err = r.on(p.making).with("GIT_INDEX_FILE="+filepath.Join(dir, "index")).run(ctx, "read-tree", "-m", was.tree)
 	return errors.Join(ctx.Err(), removeIf(filepath.Join(dir, "index.lock"), err != nil))
 }
 

@@ -77,12 +77,14 @@ func (k *Keeper) Find(ctx context.Context, of, name string) (Row, error) {
 }
 
 func (k *Keeper) row(ctx context.Context, rec *record, callers map[string]*caller) (Row, error) {
-	p, err := k.place(rec.Workspace)
-	if err != nil {
-		return Row{}, err
-	}
 	row := Row{Workspace: rec.Workspace, Base: rec.Base, Made: rec.Made, Changed: rec.Changed,
-		Ended: rec.State == closed, Result: rec.Result, Bytes: size(p.folder)}
+		Ended: rec.State == closed, Result: rec.Result}
+	p, err := k.place(rec.Workspace)
+	if err != nil { // its folder is below another folder than it would be made in today
+		row.Tip, row.Unmerged = rec.Base.Commit, true
+		return row, nil
+	}
+	row.Bytes = size(p.folder)
 	if info, err := os.Lstat(p.ws.Top); err == nil && info.IsDir() {
 		row.There = true
 		row.Bytes += size(p.ws.Top)

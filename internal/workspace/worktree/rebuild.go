@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -60,8 +61,12 @@ func (w was) over(refs []gitRef) []gitRef {
 
 // bringBack copies what the keeper has and the caller has not into the agent's repository, which no agent has seen
 // yet, and writes the list of its stashes.
-func (w was) bringBack(ctx context.Context, p place, r repo, dir string, rec *record) error {
+func (w was) bringBack(ctx context.Context, p place, r repo, dir string, rec *record,
+	saved string) error {
 	ids := []string{w.commit}
+	if saved != w.tree && saved != "" {
+		ids = append(ids, saved) // the index may name what was not committed
+	}
 	for _, ref := range w.refs {
 		ids = append(ids, ref.id)
 	}
@@ -75,7 +80,8 @@ func (w was) bringBack(ctx context.Context, p place, r repo, dir string, rec *re
 	}
 	log, before := "", strings.Repeat("0", len(w.commit))
 	for _, id := range slices.Backward(w.stashes) {
-		log += before + " " + id + " Troupe <troupe@localhost> 0 +0000\tkept by troupe\n"
+		log += before + " " + id + fmt.Sprintf(" Troupe <troupe@localhost> %d +0000\tkept by troupe\n",
+			p.k.now().Unix())
 		before = id
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "logs", "refs"), 0o700); err != nil {
