@@ -176,6 +176,9 @@ func TestNested(t *testing.T) {
 		t.Errorf("result: %+v", res)
 	}
 	b.git(b.dir, "gc", "-q", "--prune=now")
+	if got := b.git(b.dir, "for-each-ref", "--format=%(objecttype)", refOf(ws, "beside-repositories")); got != "blob" {
+		t.Errorf("its history in the caller's: %q", got)
+	}
 	b.open(ws)
 	if got := b.git(sub, "rev-parse", "HEAD"); got != head {
 		t.Errorf("its history: %s, was %s", got, head)

@@ -182,3 +182,30 @@ func TestPrune(t *testing.T) {
 		t.Error("a path was pruned")
 	}
 }
+
+// TestWrittenWhileEnded: what a process that outlives its run writes, when all seems to be kept already, keeps the
+// folder.
+func TestWrittenWhileEnded(t *testing.T) {
+	for _, what := range []string{"late.txt", "late.log", ".git/refs/heads/late"} {
+		b := newBench(t)
+		ws := b.made("late")
+		put(t, filepath.Join(ws.Top, "mine.txt"), "mine\n")
+		head := b.git(ws.Top, "rev-parse", "HEAD")
+		b.k.step = func(name string) error {
+			if name == "left" {
+				put(t, filepath.Join(filepath.Dir(ws.Top), ".leave-"+string(ws.Owner), what), head+"\n")
+			}
+			return nil
+		}
+		res := b.close(ws)
+		if res.Gone || res.Kept == "" || get(filepath.Join(ws.Top, what)) != head+"\n" {
+			t.Errorf("%s: %+v", what, res)
+		}
+		b.k.step = func(string) error { return nil }
+		if what == "late.txt" {
+			if res := b.close(ws); !res.Gone || b.show(res.Tip, what) != head+"\n" {
+				t.Errorf("again: %+v", res)
+			}
+		}
+	}
+}

@@ -289,6 +289,12 @@ func TestPains29(t *testing.T) {
 	if got := b.git(b.dir, "status", "--porcelain"); got != status {
 		t.Errorf("the caller's status: %s", got)
 	}
+	secret := b.git(b.dir, "hash-object", ".env")
+	for _, dir := range []string{filepath.Join(b.dir, ".git"), filepath.Join(b.k.data, string(ws.Owner), "repo.git")} {
+		if _, err := b.try(b.home, "--git-dir="+dir, "cat-file", "-e", secret); err == nil {
+			t.Errorf("%s has what no agent may read", dir)
+		}
+	}
 	if got := b.git(b.dir, "rev-parse", "refs/troupe/"+string(ws.Owner)+"/base"); got != base.Commit {
 		t.Errorf("kept base: %s", got)
 	}
