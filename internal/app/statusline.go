@@ -17,25 +17,32 @@ import (
 )
 
 // statusLines runs the status lines of this process. The files of a project that one names count as they were when it
-// was first run, for an agent may have written them since.
+// was first run, for an agent may have written them since; those of a trusted folder until a person trusts it anew.
 type statusLines struct {
 	mu     sync.Mutex
 	shell  *shell.Shell // nil until one has run
-	pinned map[string]hook.Hook
+	pinned map[string]pinnedLine
 }
 
-// first is a status line as it was when it was first run here.
-func (s *statusLines) first(h hook.Hook, folder string) (hook.Hook, *shell.Shell) {
+// pinnedLine is what the files of a status line were.
+type pinnedLine struct {
+	as    string // hash of what the folder that sets it was trusted as; "": no project sets it
+	files map[string]string
+}
+
+// first is a status line as it was when it was first run in a folder, since the one that sets it was trusted as it is.
+// A line of the person's own stays as it was, whatever is trusted: nothing that they are asked shows the files of it.
+func (s *statusLines) first(h hook.Hook, folder, as string) (hook.Hook, *shell.Shell) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.shell == nil {
-		s.shell, s.pinned = shell.New(shell.Options{}), map[string]hook.Hook{}
+		s.shell, s.pinned = shell.New(shell.Options{}), map[string]pinnedLine{}
 	}
 	key := strings.Join([]string{folder, h.Source, h.Run}, "\x00")
-	if was, ok := s.pinned[key]; ok {
-		h.Files = was.Files
+	if was, ok := s.pinned[key]; ok && was.as == as {
+		h.Files = was.files
 	} else {
-		s.pinned[key] = h
+		s.pinned[key] = pinnedLine{as, h.Files}
 	}
 	return h, s.shell
 }
@@ -71,8 +78,16 @@ func (p *policy) statusLines(folder string) (out []setHook, padding int, problem
 	return out, padding, problems
 }
 
-// StatusLine implements api.Setup. Settings are read each time: a line that was just written is shown at once.
+// StatusLine implements api.Setup. Settings are read each time: a line that was just written is shown at once. Those of
+// the folder that the conversation is in count, wherever who asks stands: there the line runs.
 func (a setup) StatusLine(ctx context.Context, q wire.StatusQuery) (out wire.StatusLine, err error) {
+	var tree Tree
+	if q.Root != "" {
+		if tree, err = a.app.tree(ctx, q.Root); err != nil {
+			return out, err
+		}
+		q.Cwd = tree.Sessions[0].Cwd
+	}
 	p, err := a.app.policyOf(q.Cwd)
 	if err != nil {
 		return out, err
@@ -82,8 +97,9 @@ func (a setup) StatusLine(ctx context.Context, q wire.StatusQuery) (out wire.Sta
 	if len(lines) == 0 {
 		return out, nil
 	}
-	h, sh := a.app.lines.first(lines[len(lines)-1], q.Cwd)
-	m, err := a.statusMoment(ctx, q, p)
+	last := lines[len(lines)-1]
+	h, sh := a.app.lines.first(last, q.Cwd, p.trust.Granted[last.Folder])
+	m, err := a.statusMoment(ctx, q, p, tree)
 	if err != nil {
 		return out, err
 	}
@@ -100,20 +116,18 @@ func (a setup) StatusLine(ctx context.Context, q wire.StatusQuery) (out wire.Sta
 }
 
 // statusMoment is what a status line is told: the members that public scripts read, as far as they mean something here.
-func (a setup) statusMoment(ctx context.Context, q wire.StatusQuery, p *policy) (m troupe.HookMoment, err error) {
+// The tree has no sessions before the conversation begins.
+func (a setup) statusMoment(ctx context.Context, q wire.StatusQuery, p *policy, tree Tree) (m troupe.HookMoment,
+	err error) {
 	s := troupe.Session{ID: "none", Type: profile.Main, Cwd: q.Cwd, Model: q.Model}
-	var tree Tree
 	var last *troupe.Replied
-	if q.Root != "" {
-		if tree, err = a.app.tree(ctx, q.Root); err != nil {
-			return m, err
-		}
+	if len(tree.Sessions) > 0 {
 		s = tree.Sessions[0]
 		if last, err = a.app.trees.lastReply(ctx, s); err != nil {
 			return m, err
 		}
 	}
-	project := q.Cwd
+	project := s.Cwd
 	if len(p.all.Folders) > 0 {
 		project = p.all.Folders[0]
 	}

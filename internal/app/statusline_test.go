@@ -3,6 +3,7 @@ package app
 import (
 	"maps"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/troupe-dev/troupe"
@@ -121,8 +122,12 @@ func TestStatusMoment(t *testing.T) {
 		{troupe.Usage{Input: 500, CacheRead: 600, CacheWrite: 400}, 100, 0},
 	} {
 		p.log(p.root, troupe.Replied{Reply: 2, Usage: tt.usage})
+		tree, err := a.tree(t.Context(), p.root)
+		if err != nil {
+			t.Fatal(err)
+		}
 		m, err := setup{bound{a, troupe.You(troupe.SurfaceCommand)}}.statusMoment(t.Context(),
-			wire.StatusQuery{Cwd: p.dir, Root: p.root}, of)
+			wire.StatusQuery{Cwd: p.dir, Root: p.root}, of, tree)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +142,8 @@ func TestStatusMoment(t *testing.T) {
 	}
 }
 
-// TestFirstStatusLine: the files of a status line count as they were when it was first run in that very folder.
+// TestFirstStatusLine: the files of a status line count as they were when it was first run in that very folder; those
+// of a project's line as a person has trusted them since.
 func TestFirstStatusLine(t *testing.T) {
 	t.Parallel()
 	var s statusLines
@@ -150,13 +156,97 @@ func TestFirstStatusLine(t *testing.T) {
 		return hook.Hook{Run: "sh line.sh", Origin: hook.Origin{Source: "/home/you/settings.json"},
 			Files: map[string]string{file: hash}}
 	}
-	for _, x := range []struct{ folder, hash, want string }{
-		{"/a", "1", "1"}, {"/b", "2", "2"}, {"/a", "3", "1"}, {"/b", "4", "2"},
+	for _, x := range []struct{ folder, as, hash, want string }{
+		{"/a", "", "1", "1"}, {"/b", "", "2", "2"}, {"/a", "", "3", "1"}, {"/b", "", "4", "2"},
+		{"/c", "x", "1", "1"}, {"/c", "x", "2", "1"}, {"/c", "y", "2", "2"}, {"/c", "y", "3", "2"},
 	} {
 		file := x.folder + "/line.sh"
-		h, sh := s.first(line(file, x.hash), x.folder)
+		h, sh := s.first(line(file, x.hash), x.folder, x.as)
 		if want := map[string]string{file: x.want}; sh == nil || !maps.Equal(h.Files, want) {
-			t.Errorf("in %s it is run with %v, and was first run with %v", x.folder, h.Files, want)
+			t.Errorf("in %s, trusted as %q, it is run with %v instead of %v", x.folder, x.as, h.Files, want)
 		}
+	}
+}
+
+// TestStatusLineOfAnotherFolder: a conversation that is looked at from another folder than its own has the status line
+// of its own one. What the other is trusted with runs nothing of it, and what is not as it was there does not run.
+func TestStatusLineOfAnotherFolder(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	a, now := playHouse(t, home)
+	p := newPlay(t, a, now, t.TempDir())
+	p.begin("r00t00000000", "go")
+	here, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(here, ".git/HEAD"), "ref: refs/heads/main\n")
+	writeFile(t, filepath.Join(here, ".claude/settings.json"),
+		`{"outputStyle": "x", "statusLine": {"type": "command", "command": "sh line.sh"}}`)
+	writeFile(t, filepath.Join(here, "line.sh"), "echo here")
+	theirs := filepath.Join(p.dir, "line.sh")
+	writeFile(t, theirs, "echo there; echo $CLAUDE_PROJECT_DIR; cat")
+	trustHere(t, a, here)
+	line := func(root troupe.SessionID) wire.StatusLine {
+		t.Helper()
+		l, err := you(a).Setup().StatusLine(t.Context(), wire.StatusQuery{Cwd: here, Root: root})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	if l := line(""); l.Text != "here\n" || l.Failed != "" {
+		t.Errorf("the status line of a trusted folder is %+v", l)
+	}
+	if l := line(p.root); l != (wire.StatusLine{}) {
+		t.Errorf("in a folder without one the status line is %+v", l)
+	}
+	writeFile(t, filepath.Join(home, "settings.json"),
+		`{"statusLine": {"type": "command", "command": "sh line.sh"}}`)
+	l := line(p.root)
+	for _, want := range []string{"there\n" + p.dir + "\n", `"project_dir":"` + p.dir + `"`,
+		`"output_style":{"name":"default"}`} {
+		if !strings.Contains(l.Text, want) {
+			t.Errorf("%q is not in what the line of the person's own says there: %+v", want, l)
+		}
+	}
+	writeFile(t, theirs, "echo an agent has written this")
+	if l := line(p.root); l.Text != "" || !strings.Contains(l.Failed, "start Troupe again") {
+		t.Errorf("a script that has changed says %+v", l)
+	}
+}
+
+// TestStatusLineTrustedAgain: a script that a person has changed and trusted runs as it is then.
+func TestStatusLineTrustedAgain(t *testing.T) {
+	t.Parallel()
+	a, _ := playHouse(t, t.TempDir())
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(dir, ".git/HEAD"), "ref: refs/heads/main\n")
+	writeFile(t, filepath.Join(dir, ".claude/settings.json"),
+		`{"statusLine": {"type": "command", "command": "sh line.sh"}}`)
+	for _, tt := range []struct {
+		says  string
+		trust bool
+		want  string
+	}{{"one", true, "one\n"}, {"two", false, ""}, {"two", true, "two\n"}} {
+		writeFile(t, filepath.Join(dir, "line.sh"), "echo "+tt.says)
+		if tt.trust {
+			trustHere(t, a, dir)
+		}
+		l, err := you(a).Setup().StatusLine(t.Context(), wire.StatusQuery{Cwd: dir})
+		if err != nil || l.Text != tt.want || l.Failed != "" {
+			t.Errorf("%s, trusted %v: %+v, %v", tt.says, tt.trust, l, err)
+		}
+	}
+}
+
+// trustHere trusts what is in a folder.
+func trustHere(t *testing.T, a *App, dir string) {
+	t.Helper()
+	if _, err := readPolicy(a, dir, true); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/disk"
 )
 
@@ -19,8 +20,7 @@ import (
 const maxRead = 16 << 20
 
 // Pin notes the files and folders of a project that a command runs, with what is in them: hooks run outside of the
-// sandbox, so
-// what an agent has written there must not become one. A file that is not there is noted as such.
+// sandbox, so what an agent has written there must not become one. A file that is not there is noted as such.
 func (h *Hook) Pin(folder string) {
 	for _, name := range h.Names(folder) {
 		if h.Files == nil {
@@ -32,21 +32,21 @@ func (h *Hook) Pin(folder string) {
 
 // unchanged reports the first file that is not as it was.
 func (h *Hook) unchanged() error {
+	since, again := "since the run began", "; begin the run again to have it count as it is"
+	if h.Event == troupe.HookStatus { // no run has it: it stays as it was while the process lives
+		since, again = "since the status line was first shown", "; start Troupe again to have it count as it is"
+	}
 	for name, hash := range h.Files {
 		now, err := Digest(name)
 		missing := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
-		if missing && hash == "" {
-			continue // and the command says so itself
-		}
-		const again = "; begin the run again to have it count as it is"
 		switch {
+		case missing && hash == "": // and the command says so itself
 		case missing:
-			return fmt.Errorf("%s is gone since the run began, and an agent may have removed it"+again, name)
+			return fmt.Errorf("%s is gone %s, and an agent may have removed it%s", name, since, again)
 		case err != nil:
-			return fmt.Errorf("whether %s has changed since the run began cannot be told (%w), so it is not run", name,
-				err)
+			return fmt.Errorf("whether %s has changed %s cannot be told (%w), so it is not run", name, since, err)
 		case now != hash:
-			return fmt.Errorf("%s has changed since the run began, and an agent may have written it"+again, name)
+			return fmt.Errorf("%s has changed %s, and an agent may have written it%s", name, since, again)
 		}
 	}
 	return nil

@@ -123,6 +123,8 @@ type Status struct {
 	// Questions are the folders to ask about; with none, and not Trusted, there is nothing to ask.
 	Questions []Question
 	Problems  []string
+	// Granted are the folders that are trusted as they are, with the hash of what that is.
+	Granted map[string]string
 	// Seen are the files that were looked at, with the hash of each (hex SHA-256).
 	Seen map[string]string
 }
@@ -131,7 +133,7 @@ type Status struct {
 // the files that settings were read from, with the hash of what was read: one that has changed
 // since means that nothing is trusted now, and the next start asks.
 func (s *Store) Look(folders []Subject, read map[string]string) (Status, error) {
-	out := Status{Seen: map[string]string{}}
+	out := Status{Seen: map[string]string{}, Granted: map[string]string{}}
 	trusted, something := true, false
 	unseen := make(map[string]bool, len(read))
 	for name := range read {
@@ -162,7 +164,9 @@ func (s *Store) Look(folders []Subject, read map[string]string) (Status, error) 
 		if !v.Trusted {
 			trusted = false
 			out.Questions = append(out.Questions, Question{fp, v})
+			continue
 		}
+		out.Granted[subject.Folder] = fp.Hash
 	}
 	out.Trusted = trusted && something && len(unseen) == 0
 	return out, nil
