@@ -72,6 +72,12 @@ func (r *rebuilding) add(e troupe.Event) error {
 	switch b := e.Body.(type) {
 	case troupe.ToolStarted:
 		r.kids[b.Child] = true
+	case troupe.MailDelivered:
+		for i := range b.Mail {
+			if f := b.Mail[i].Forked; f != nil && f.Task != nil {
+				r.kids[troupe.SessionID(f.Task.ID)] = true
+			}
+		}
 	case troupe.Ended:
 		r.out.End = b.Outcome
 	}
@@ -152,15 +158,22 @@ func lostWords(c *troupe.Cut) string {
 	var b strings.Builder
 	b.WriteString("The database was damaged, and the end of this session's log is lost. What was said and done there " +
 		"is not in this conversation, but it may have taken effect: look at what is there before you do it again.")
-	if len(c.Agents) > 0 {
-		b.WriteString("\nYou had started these agents there. Do not start them again: their ends are told to you as " +
-			"<task-notification>, and TaskOutput says how far each is.")
-	}
-	for _, t := range c.Agents {
-		fmt.Fprintf(&b, "\n- %s (task id %s)", troupe.Escape(t.Name), t.ID)
-		if t.Title != "" && !strings.EqualFold(t.Title, t.Name) {
-			b.WriteString(": " + troupe.Escape(t.Title))
+	agents := func(head string, called bool) {
+		for _, t := range c.Agents {
+			if t.Coord.OfCall() != called {
+				continue
+			}
+			b.WriteString(head)
+			head = ""
+			fmt.Fprintf(&b, "\n- %s (task id %s)", troupe.Escape(t.Name), t.ID)
+			if t.Title != "" && !strings.EqualFold(t.Title, t.Name) {
+				b.WriteString(": " + troupe.Escape(t.Title))
+			}
 		}
 	}
+	agents("\nYou had started these agents there. Do not start them again: their ends are told to you as "+
+		"<task-notification>, and TaskOutput says how far each is.", true)
+	agents("\nThe user had these forks of this conversation started there, which are not your work. Their ends are "+
+		"told to you with what comes next.", false)
 	return b.String()
 }

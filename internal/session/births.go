@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -111,7 +112,9 @@ func (bs *births) plan(ctx context.Context, calls []int,
 		b, err := bs.resolve(c, sp)
 		var from *origin
 		if err == nil && b.Fork != nil {
-			from, err = bs.origin(ctx, *b.Fork)
+			if from, err = bs.origin(ctx, *b.Fork); err != nil && !errors.Is(err, troupe.ErrDamaged) {
+				return nil, err
+			}
 		}
 		if err != nil {
 			if err := bs.a.calls.finishText(i, "no agent was started: "+err.Error()); err != nil {

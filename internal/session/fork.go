@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	_ "embed"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -45,8 +46,7 @@ type origins struct {
 }
 
 // find returns an origin, which is read from the log of the parent if no session holds it. staged are events of that
-// log
-// that are not written yet.
+// log that are not written yet.
 func (os *origins) find(r store.Reader, at troupe.Fork, staged []troupe.Event) (*origin, error) {
 	os.mu.Lock()
 	defer os.mu.Unlock()
@@ -130,56 +130,68 @@ func (bs *births) origin(ctx context.Context, at troupe.Fork) (o *origin, err er
 }
 
 // forkFor starts the fork that a person wants, and notes it where the session has its mail. One that cannot be is noted
-// with the reason.
+// with the reason; an error is no reason, for the words stay in the mailbox then.
 func (bs *births) forkFor(ctx context.Context, m troupe.Mail) error {
-	wish := *m.Forked
-	b, err := bs.fork(troupe.Spawn{})
+	b, why := bs.fork(troupe.Spawn{})
 	var from *origin
-	if err == nil {
-		from, err = bs.origin(ctx, *b.Fork)
+	if why == nil {
+		if from, why = bs.origin(ctx, *b.Fork); why != nil && !errors.Is(why, troupe.ErrDamaged) {
+			return why
+		}
 	}
 	s := &bs.a.st.Session
 	b.Root, b.Parent, b.Coord, b.From = bs.a.root, bs.a.id, turn.NextFork(&bs.a.st), ""
-	b.Title, b.Depth, b.Cwd = wish.Title, s.Depth+1, s.Cwd
+	b.Title, b.Depth, b.Cwd = m.Forked.Title, s.Depth+1, s.Cwd
 	b.Workspace = s.Workspace
 	b.Prompt, b.Spoken, b.Brief, b.Background = m.Blocks, fleet.Spoken{Uses: m.Uses, Typed: m.Typed,
 		Read: m.Read}, forkBrief(), true
 	b.Caller = m.Caller
+	for {
+		err := bs.forkAt(ctx, m, b, from, why)
+		if !errors.Is(err, errForkTaken) {
+			return err
+		}
+		b.Coord.Call++
+	}
+}
+
+// errForkTaken is a fork that is there already: a repair did not find all that were born. A birth and its note in the
+// log are one transaction, so that it is never this very one, tried again.
+var errForkTaken = errors.New("another fork has these coordinates")
+
+// forkAt is forkFor with the coordinates of b. why is the reason for which there can be no fork.
+func (bs *births) forkAt(ctx context.Context, m troupe.Mail, b fleet.Birth, from *origin, why error) error {
 	defer bs.a.tree.buffer(troupe.ChildID(bs.a.id, b.Coord))()
+	wish := *m.Forked
+	m.Forked = &wish
 	var born []fleet.Born
-	txErr := bs.a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
-		why := err
-		if why == nil {
+	err := bs.a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
+		refused := why
+		if refused == nil {
 			var err error
 			if born, err = fleet.Spawn(tx, bs.a.h.d.Owner, bs.a.h.d.Now(), []fleet.Birth{b}); err != nil {
 				return err
 			}
-			why = born[0].Refused
+			if born[0].Existed {
+				return errForkTaken
+			}
+			refused = born[0].Refused
 		}
-		m.Forked = &wish
-		if why != nil {
-			wish.Task, wish.Refused = nil, why.Error()
+		if refused != nil {
+			wish.Task, wish.Refused = nil, refused.Error()
 		} else {
 			wish.Task, wish.Refused = bs.a.h.agentTask(born[0].State.Session, b.Coord, true), ""
 		}
-		if err := tx.MarkDelivered(bs.a.id, s.Seq+1, []troupe.MailID{m.ID}); err != nil {
+		if err := tx.MarkDelivered(bs.a.id, bs.a.st.Session.Seq+1, []troupe.MailID{m.ID}); err != nil {
 			return fmt.Errorf("mark mail delivered: %w", err)
 		}
 		return emit(troupe.MailDelivered{Mail: []troupe.Mail{m}})
 	})
-	if txErr != nil {
-		return txErr
-	}
-	if m.Forked.Task != nil {
+	if err == nil && wish.Task != nil {
 		bs.a.tree.start(ctx, born[0], from)
 	}
-	return nil
+	return err
 }
-
-// byPerson reports whether a child was made because a person wanted it: its end wakes no parent, which has not asked
-// for
-// it and reads of it with what comes next.
-func byPerson(at troupe.Coord) bool { return at.Reply == 0 }
 
 // give has a fork go on from the origin.
 func (o *origin) give(a *actor) {

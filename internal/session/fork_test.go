@@ -2,13 +2,19 @@ package session_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/fleet"
 	"github.com/troupe-dev/troupe/internal/model"
+	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/store"
 )
 
 // replyMessage is the message that a request holds behind its first n.
@@ -217,4 +223,94 @@ func TestForkOfAPerson(t *testing.T) {
 		}
 		h.checkTree()
 	})
+}
+
+// wished is a person's wish for a fork.
+func wished(of troupe.SessionID, title, words string) troupe.Mail {
+	return troupe.Mail{To: of, Kind: troupe.MailFork, Forked: &troupe.Forked{Title: title},
+		Blocks: []troupe.Block{troupe.Text(words)}}
+}
+
+// TestForkThatTheLogForgot: where a fork is that the log of its parent does not know, another one that a person wants
+// has the coordinates behind it, and its own words.
+func TestForkThatTheLogForgot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		p := h.start(plays{"main": {say("ok")}}.reply).begin(troupe.Caps{MaxDepth: 1})
+		pass(10 * time.Second)
+		err := h.db.Open().Update(t.Context(), h.root, func(tx store.Tx) error {
+			_, err := fleet.Spawn(tx, "owner1", time.Now(), []fleet.Birth{{Root: h.root, Parent: h.root, Title: "old",
+				Depth: 1, Profile: role("main"), Prompt: []troupe.Block{troupe.Text("of old")}}})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.send(wished(h.root, "new", "do it beside"))
+		pass(10 * time.Second)
+		p.end()
+		fork := h.called("New")
+		if want := (troupe.Coord{Call: 1}); fork.Coord != want || fork.Status != troupe.Completed {
+			t.Errorf("it is at %+v and %s", fork.Coord, fork.Status)
+		}
+		if r := p.llm.of(fork.ID); len(r) == 0 || !bytes.Contains(body(r[0]), []byte("do it beside")) {
+			t.Error("the words of the person were not said to it")
+		}
+		if n := len(p.llm.of(troupe.ChildID(h.root, troupe.Coord{}))); n != 0 {
+			t.Errorf("the fork that was there was set to work %d times", n)
+		}
+	})
+}
+
+// busyStore fails to be looked at as long as it is busy.
+type busyStore struct {
+	store.Store
+	busy *atomic.Bool
+}
+
+var errBusy = errors.New("the store is busy")
+
+func (b busyStore) View(ctx context.Context, fn func(store.Reader) error) error {
+	if b.busy.Load() {
+		return errBusy
+	}
+	return b.Store.View(ctx, fn)
+}
+
+// TestForkOfABusyStore: what cannot be read for a while is no reason that a person is refused a fork for: their words
+// stay in the mailbox, and a call for one has no result that says so.
+func TestForkOfABusyStore(t *testing.T) {
+	t.Parallel()
+	for name, calls := range map[string]bool{"a person's": false, "a call's": true} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			var busy atomic.Bool
+			script := plays{"main": {say("ok"), call("Agent:%New"), say("ok")}}.reply
+			p := h.start(script, func(p *process) {
+				p.deps = func(d *session.Deps) { d.Store = busyStore{d.Store, &busy} }
+			}).begin(troupe.Caps{MaxDepth: 1})
+			pass(10 * time.Second)
+			busy.Store(true)
+			if calls {
+				p.send(prompt(h.root, "fork"))
+			} else {
+				p.send(wished(h.root, "new", "help as New"))
+			}
+			pass(10 * time.Second)
+			if err := p.hub.Wait(t.Context(), h.root); !errors.Is(err, errBusy) {
+				t.Fatalf("%s: it goes on with %v", name, err)
+			}
+			p.pool.Close()
+			busy.Store(false)
+			q := h.adopt(script, true)
+			pass(10 * time.Second)
+			q.end()
+			fork := h.called("New")
+			if r := q.llm.of(fork.ID); len(r) == 0 || !bytes.Contains(body(r[0]), []byte("help as New")) {
+				t.Errorf("%s: the fork was not told what to do", name)
+			}
+			h.checkTree()
+		})
+	}
 }

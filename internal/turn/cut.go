@@ -9,7 +9,7 @@ type cut struct {
 }
 
 // cut takes in what is known of the lost end of the log. The agents whose births were in it are the
-// session's again; the ends of those that have ended are in the mailbox.
+// session's again; the ends of those that have ended are in the mailbox. The coordinates that they have stay taken.
 func (f *fold) cut(c troupe.Cut) {
 	p := &f.s.Session
 	p.Cut = true
@@ -18,7 +18,11 @@ func (f *fold) cut(c troupe.Cut) {
 	f.s.lostEnd = cut{reply: f.s.reply}
 	for _, t := range c.Agents {
 		f.setTask(t)
-		f.s.lostEnd.agents = append(f.s.lostEnd.agents, t.ID)
+		if t.Coord.OfCall() {
+			f.s.lostEnd.agents = append(f.s.lostEnd.agents, t.ID)
+		} else {
+			f.s.forks = max(f.s.forks, t.Coord.Call+1)
+		}
 	}
 }
 

@@ -52,7 +52,7 @@ func OriginOf(events []troupe.Event, at troupe.Fork) (Origin, error) {
 		}
 		sent, err := t.Add(e)
 		if err != nil {
-			return o, err
+			return o, fmt.Errorf("%w: %w", troupe.ErrDamaged, err)
 		}
 		o.Sent, o.At = append(o.Sent, sent...), e.At
 		if _, ok := e.Body.(troupe.Compacted); ok {
@@ -65,7 +65,7 @@ func OriginOf(events []troupe.Event, at troupe.Fork) (Origin, error) {
 	}
 	var err error
 	if o.Reply, err = t.Peek(troupe.Event{Session: at.Session, Seq: at.Seq}, []int64{at.Seq}); err != nil {
-		return o, err
+		return o, fmt.Errorf("%w: %w", troupe.ErrDamaged, err)
 	}
 	for i := range s.Calls {
 		c := &s.Calls[i]
@@ -82,8 +82,7 @@ func OriginOf(events []troupe.Event, at troupe.Fork) (Origin, error) {
 func (o *Origin) Context() int64 { return o.context }
 
 // Give has a fork know what its parent did: files that were read count as read, and what was told as told. What its
-// own
-// log says since stands above it.
+// own log says since stands above it.
 func (o *Origin) Give(s *State) {
 	files := maps.Clone(s.Files)
 	if s.Files = maps.Clone(o.files); s.Files == nil {
@@ -105,11 +104,9 @@ func (o *Origin) Give(s *State) {
 
 var (
 	errForkOfFork = forkError("a fork starts no forks of its own: do the work here, or start an agent of another " +
-		"type " +
-		"with all that it needs in its prompt")
+		"type with all that it needs in its prompt")
 	errNothingToFork = forkError("there is nothing to fork yet: the conversation has no reply since it began, or " +
-		"since " +
-		"its summary")
+		"since its summary")
 )
 
 // forkError is why there is no fork.

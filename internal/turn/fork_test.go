@@ -52,8 +52,7 @@ func touched(st *turn.State, call int, path, hash string) troupe.Body {
 }
 
 // TestOrigin: a fork knows what its parent did at the reply that it goes on from, and what its own log says stands
-// above
-// that.
+// above that.
 func TestOrigin(t *testing.T) {
 	t.Parallel()
 	add, st, events := recorded(t, nil)
@@ -162,5 +161,23 @@ func TestGiveAfterASummary(t *testing.T) {
 		if fork.Instructed("/ws/docs/AGENTS.md") == summed || fork.Files["/ws/a"] != "parent" {
 			t.Errorf("summed up %v: told %v, files %v", summed, fork.Instructed("/ws/docs/AGENTS.md"), fork.Files)
 		}
+	}
+}
+
+// TestForksOfALostEnd: coordinates that the lost end of a log gave to forks of people stay taken, and no call is for
+// those forks.
+func TestForksOfALostEnd(t *testing.T) {
+	t.Parallel()
+	l := born(t, troupe.Limits{}).turn(troupe.StopEndTurn)
+	task := func(c troupe.Coord) troupe.Task {
+		return troupe.Task{ID: troupe.TaskID(troupe.ChildID("r", c)), Kind: troupe.TaskAgent, Coord: c}
+	}
+	l.add(troupe.Ended{Outcome: troupe.Outcome{Status: troupe.Failed}, Cut: &troupe.Cut{Reply: 2,
+		Agents: []troupe.Task{task(troupe.Coord{Call: 2}), task(troupe.Coord{Call: 1}), task(troupe.Coord{Reply: 2})}}})
+	if at := turn.NextFork(&l.st); at != (troupe.Coord{Call: 3}) {
+		t.Errorf("the next fork is at %+v", at)
+	}
+	if before := l.st.BornBefore(3); len(before) != 1 || before[0] != task(troupe.Coord{Reply: 2}).ID {
+		t.Errorf("a call may be for %v", before)
 	}
 }

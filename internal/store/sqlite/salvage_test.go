@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -211,13 +212,21 @@ func TestRepairMakesNoEventOfMail(t *testing.T) {
 }
 
 // TestRepairTellsOfTheLastRun: the end that a parent waits for is told as that of the run which it waits for, also
-// where the agent's log was cut before that run began.
+// where the agent's log was cut before that run began. That of what a person has made of the parent wakes none.
 func TestRepairTellsOfTheLastRun(t *testing.T) {
 	t.Parallel()
+	for _, at := range []troupe.Coord{{Reply: 1}, {Call: 1}} {
+		tellsOfTheLastRun(t, at)
+	}
+}
+
+func tellsOfTheLastRun(t *testing.T, at troupe.Coord) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "troupe.db")
 	const id = "000000000001"
 	plantWhole(t, path, id)
 	kid := childSession(id, 1)
+	kid.Coord = at
 	s := mustOpen(t, path, Options{})
 	lease := troupe.Lease{Owner: "me", Epoch: 4}
 	err := s.write(t.Context(), id, func(tx *tx) error {
@@ -235,13 +244,15 @@ func TestRepairTellsOfTheLastRun(t *testing.T) {
 	_, err = Repair(t.Context(), path, func(log []troupe.Event, l Loss) (Rebuilt, error) {
 		x, err := rebuildRow(log, l)
 		if log[0].Session == id {
+			x.Session.Status, x.Session.Run, x.Session.StartedAt = troupe.Running, 1, born()
+			x.Session.EndedAt = time.Time{}
 			x.Waits = []troupe.Task{{ID: troupe.TaskID(kid.ID), Kind: troupe.TaskAgent, Run: 2}}
 			return x, err
 		}
 		x.Session = kid
 		x.Session.Seq, x.Session.Run, x.Session.Status = 1, 1, troupe.Completed
 		x.Session.StartedAt, x.Session.EndedAt = born(), born()
-		x.End = troupe.Outcome{Session: kid.ID, Run: 1, Status: troupe.Completed}
+		x.End = troupe.Outcome{Session: kid.ID, Coord: at, Run: 1, Status: troupe.Completed}
 		return x, err
 	})
 	if err != nil {
@@ -252,6 +263,8 @@ func TestRepairTellsOfTheLastRun(t *testing.T) {
 		unread, err := r.Unread(id)
 		if len(unread) != 1 || unread[0].ID != troupe.ChildEndedMailID(kid.ID, 2) || unread[0].Ended.Run != 2 {
 			t.Errorf("its parent is told %+v", unread)
+		} else if unread[0].Quiet == at.OfCall() {
+			t.Errorf("the end of the agent at %+v is told quietly: %v", at, unread[0].Quiet)
 		}
 		return err
 	})

@@ -92,10 +92,10 @@ func (s *salvage) settle(sessions map[troupe.SessionID]Rebuilt) error {
 }
 
 // tellEnd puts the end of an agent into its parent's mailbox, if it is not there. A repair sets no session that
-// has ended to work.
+// has ended to work, and the end of what a person has made of one sets none.
 func (s *salvage) tellEnd(up troupe.Session, o troupe.Outcome) error {
 	m := troupe.Mail{ID: troupe.ChildEndedMailID(o.Session, o.Run), Root: up.Root, To: up.ID, From: o.Session,
-		Kind: troupe.MailTaskEnded, SentAt: s.now, Ended: &o, Quiet: up.Status.Ended()}
+		Kind: troupe.MailTaskEnded, SentAt: s.now, Ended: &o, Quiet: up.Status.Ended() || !o.Coord.OfCall()}
 	body, err := json.Marshal(m)
 	if err != nil {
 		return err
