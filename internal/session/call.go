@@ -74,10 +74,15 @@ func (ex *exchange) openModel(ctx context.Context) (ok, again bool, err error) {
 	if ex.a.convo.provider != nil {
 		return true, false, nil
 	}
-	err = ex.rebuild(ctx)
-	if err == nil {
+	if err = ex.rebuild(ctx); err == nil {
 		return true, false, nil
 	}
+	again, err = ex.gone(ctx, err)
+	return false, again, err
+}
+
+// gone ends the run for which a model cannot be had, or what it goes on from cannot be read. Other errors stay such.
+func (ex *exchange) gone(ctx context.Context, err error) (again bool, _ error) {
 	var noModel *modelGoneError
 	var noOrigin *originGoneError
 	end := turn.End{Status: troupe.Failed, Error: err.Error()}
@@ -87,10 +92,9 @@ func (ex *exchange) openModel(ctx context.Context) (ok, again bool, err error) {
 	case errors.As(err, &noOrigin):
 		end.Cause = troupe.CauseError
 	default:
-		return false, false, err
+		return false, err
 	}
-	again, err = ex.a.do(ctx, turn.Ending(&ex.a.st, ex.a.inputs(), end))
-	return false, again, err
+	return ex.a.do(ctx, turn.Ending(&ex.a.st, ex.a.inputs(), end))
 }
 
 func (ex *exchange) agent(reply, attempt int) model.Agent {

@@ -28,8 +28,7 @@ const (
 )
 
 // coldPrefixes are the beginnings of conversations that first calls of this process have sent. Nothing of it outlives
-// the
-// process. Whoever waits is called back without a lock held.
+// the process. What waits is called back without a lock held.
 type coldPrefixes struct {
 	mu    sync.Mutex
 	known map[string]*coldPrefix
@@ -61,7 +60,7 @@ func (ex *exchange) coldCall(r model.Request) *coldCall {
 	}
 	key, tokens := "", int64(0)
 	if o := ex.a.convo.origin; o != nil {
-		if ex.a.h.d.Now().Before(o.At.Add(cacheLife)) {
+		if o.Model == ex.a.st.Session.Model && ex.a.h.d.Now().Before(o.At.Add(cacheLife)) {
 			return &coldCall{} // its parent has warmed it
 		}
 		key, tokens = fmt.Sprint(o.at), o.Context()

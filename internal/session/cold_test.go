@@ -55,8 +55,8 @@ func (s *sent) after(d time.Duration) (n int) {
 }
 
 // TestColdPrefix: of sessions that begin alike one goes first and the others follow its first byte, if that saves
-// enough;
-// forks of a parent that was just read wait for nobody; a first call that fails, or does not begin, holds nobody up.
+// enough; forks of a parent that was just read wait for nobody; a first call that fails, or does not begin, holds
+// nobody up.
 func TestColdPrefix(t *testing.T) {
 	t.Parallel()
 	agents, forks := call("Agent:A", "Agent:B", "Agent:C"), call("Agent:%A", "Agent:%B", "Agent:%C")
@@ -115,9 +115,33 @@ func TestColdPrefix(t *testing.T) {
 	}
 }
 
+// TestForksOfAMovedParent: what a parent's last reply has warmed is warm for the model that gave it: forks of one that
+// was moved to another model since follow the first of them.
+func TestForksOfAMovedParent(t *testing.T) {
+	t.Parallel()
+	for to, later := range map[string]int{"llm/two": 2, "llm/one": 0} {
+		synctest.Test(t, func(t *testing.T) {
+			h, s := newHome(t), new(sent)
+			p := h.start(plays{"main": {say("ok")}}.reply, func(p *process) {
+				p.settings.Policy.WaitAbove = 1
+				p.llm.takes = func(r model.Request) time.Duration { s.note(r); return time.Second }
+				p.deps = func(d *session.Deps) { d.Models = cached{llm: p.llm} }
+			}).begin(troupe.Caps{MaxDepth: 1})
+			pass(10 * time.Second)
+			fork := wished(h.root, "beside", "do it")
+			p.send(troupe.Mail{To: h.root, Kind: troupe.MailModel, Model: to}, fork, fork, fork)
+			pass(time.Minute)
+			p.end()
+			if s.after(0) != 3-later || s.after(time.Second) != later {
+				t.Errorf("moved to %s: heard of after: %v", to, s.at)
+			}
+			h.checkTree()
+		})
+	}
+}
+
 // TestForksOfAColdParent: forks that people make of a conversation which the provider has long forgotten follow the
-// first
-// of them.
+// first of them.
 func TestForksOfAColdParent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -147,8 +171,7 @@ func TestForksOfAColdParent(t *testing.T) {
 }
 
 // coldTree is a tree whose main agent starts agents, each of which begins as the others do, with the times of their
-// first
-// calls since its own first one.
+// first calls since its own first one.
 func coldTree(t *testing.T, main []troupe.Reply, price func(troupe.Usage) troupe.Money,
 	change func(*process)) (*process, map[string]time.Duration) {
 	t.Helper()
@@ -187,8 +210,7 @@ func usual(u troupe.Usage) troupe.Money {
 func automatic(u troupe.Usage) troupe.Money { return troupe.Money(u.Input*100 + u.CacheRead*10) }
 
 // TestPrefixStaysWarm: what was read is warm for five minutes, and is followed again after that; where writing to the
-// cache
-// costs nothing of its own, reading from it saves all the same.
+// cache costs nothing of its own, reading from it saves all the same.
 func TestPrefixStaysWarm(t *testing.T) {
 	t.Parallel()
 	for name, price := range map[string]func(troupe.Usage) troupe.Money{"usual": usual, "automatic": automatic} {

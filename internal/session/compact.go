@@ -32,7 +32,7 @@ func (ex *exchange) compactCall(ctx context.Context, act turn.Compact) (again bo
 	}
 	messages, err := ex.summaryRequest(ctx, act)
 	if err != nil {
-		return false, err
+		return ex.gone(ctx, err)
 	}
 	sealed, again, err := ex.seal(ctx, s)
 	if err != nil || !sealed {
@@ -62,7 +62,7 @@ func (ex *exchange) summaryRequest(ctx context.Context, act turn.Compact) ([][]b
 		}
 		return ex.encodeAll(ex.a.convo.messages, pending)
 	}
-	events, err := ex.log(ctx, 0)
+	events, err := ex.retold(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -142,6 +142,22 @@ func (ex *exchange) unanswered(ctx context.Context) ([]troupe.Block, error) {
 		return e.Seq > ex.a.st.SealedAt() || !slices.Contains(asked, e.Seq)
 	})
 	return turn.Verbatim(events, ex.windowBytes()/4), nil
+}
+
+// retold is what is committed of the session's conversation: in a fork that no summary has taken it from, behind that
+// of its parent.
+func (ex *exchange) retold(ctx context.Context) (events []troupe.Event, err error) {
+	if at := ex.a.st.Fork; at != nil && !ex.a.st.Summarized {
+		err := ex.ofParent(ctx, func(r store.Reader) (err error) {
+			events, err = r.Events(at.Session, 0, int(at.Seq))
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	own, err := ex.log(ctx, 0)
+	return append(events, own...), err
 }
 
 // log reads what is committed of the session's log, from behind an event.

@@ -34,7 +34,8 @@ type conversation struct {
 	blocks     int               // content blocks in them
 	because    string            // why the next seal begins a new generation; "" while it does not
 	whole      bool              // transcript holds all there ever was: the session was born here
-	origin     *origin           // what a fork has of its parent; nil: it is none, or it is not read yet
+	// what a fork has of its parent; nil: it is none, was summarized, or it is not read yet
+	origin *origin
 }
 
 // add keeps the content of an event until a seal covers it, and forgets it then. What a seal
@@ -208,24 +209,33 @@ func (c *conversation) settle(e troupe.Event, refs []int64) (undo func(), err er
 // restart begins the conversation anew: with a summary, the messages so far are history.
 func (c *conversation) restart() {
 	c.messages, c.fresh, c.blocks, c.because = nil, 0, 0, ""
-	c.chain = c.start
+	c.chain, c.origin = c.start, nil
 }
 
-// origin is what a fork has of its parent, which may have been out of reach before.
+// origin is what a fork has of its parent, which may have been out of reach before. After a summary it is nothing.
 func (ex *exchange) origin(ctx context.Context) (o *origin, err error) {
 	at := ex.a.st.Fork
-	if o = ex.a.convo.origin; o != nil || at == nil {
+	if o = ex.a.convo.origin; o != nil || at == nil || ex.a.st.Summarized {
 		return o, nil
 	}
-	err = ex.a.h.d.Store.View(ctx, func(r store.Reader) error {
+	err = ex.ofParent(ctx, func(r store.Reader) error {
 		o, err = ex.a.tree.origins.find(r, *at, nil)
 		return err
 	})
 	if err != nil {
-		return nil, &originGoneError{*at, err}
+		return nil, err
 	}
 	o.give(ex.a)
 	return o, nil
+}
+
+// ofParent reads the log that a fork goes on from.
+func (ex *exchange) ofParent(ctx context.Context, fn func(store.Reader) error) error {
+	err := ex.a.h.d.Store.View(context.WithoutCancel(ctx), fn)
+	if errors.Is(err, troupe.ErrDamaged) {
+		err = &originGoneError{*ex.a.st.Fork, err}
+	}
+	return err
 }
 
 // rebuild encodes the whole conversation anew from the log: for a session that was just
@@ -243,7 +253,14 @@ func (ex *exchange) rebuild(ctx context.Context) error {
 		convo.transcript = ex.a.convo.transcript
 	}
 	if convo.origin != nil {
-		if err := convo.origin.begin(&convo); err != nil {
+		err := convo.origin.begin(&convo, func() (words turn.Origin, err error) {
+			err = ex.ofParent(ctx, func(r store.Reader) error {
+				words, err = read(r, convo.origin.at, nil)
+				return err
+			})
+			return words, err
+		})
+		if err != nil {
 			return err
 		}
 	}

@@ -27,12 +27,12 @@ type origin struct {
 	turn.Origin
 
 	mu       sync.Mutex
-	encoded  prefix // the bytes of what was last asked for
-	encoding string // and what they were encoded for; "": they were not
+	encoded  inherited // the bytes of what was last asked for
+	encoding string    // and what they were encoded for; "": they were not, and the words are still here
 }
 
-// prefix is the beginning of a fork's conversation, as bytes.
-type prefix struct {
+// inherited is the beginning of a fork's conversation, as bytes.
+type inherited struct {
 	messages [][]byte
 	chain    [sha256.Size]byte
 	fresh    int // messages at its end that no call of the parent has sent
@@ -45,22 +45,27 @@ type origins struct {
 	known map[troupe.Fork]weak.Pointer[origin]
 }
 
-// find returns an origin, which is read from the log of the parent if no session holds it. staged are events of that
-// log that are not written yet.
+// read reads an origin from the log of the parent. staged are events of that log that are not written yet.
+func read(r store.Reader, at troupe.Fork, staged []troupe.Event) (turn.Origin, error) {
+	events, err := r.Events(at.Session, 0, int(at.Seq))
+	if err != nil {
+		return turn.Origin{}, fmt.Errorf("read session %s, which has a fork: %w", at.Session, err)
+	}
+	return turn.OriginOf(append(events, staged...), at)
+}
+
+// find returns an origin, which is read if no session holds it.
 func (os *origins) find(r store.Reader, at troupe.Fork, staged []troupe.Event) (*origin, error) {
 	os.mu.Lock()
 	defer os.mu.Unlock()
 	if o := os.known[at].Value(); o != nil {
 		return o, nil
 	}
-	events, err := r.Events(at.Session, 0, int(at.Seq))
+	words, err := read(r, at, staged)
 	if err != nil {
-		return nil, fmt.Errorf("read session %s, which has a fork: %w", at.Session, err)
-	}
-	o := &origin{at: at}
-	if o.Origin, err = turn.OriginOf(append(events, staged...), at); err != nil {
 		return nil, err
 	}
+	o := &origin{at: at, Origin: words}
 	if os.known == nil {
 		os.known = make(map[troupe.Fork]weak.Pointer[origin])
 	}
@@ -73,18 +78,27 @@ func (os *origins) find(r store.Reader, at troupe.Fork, staged []troupe.Event) (
 	return o, nil
 }
 
-// begin puts what the session's parent had been told and had said before the session's own conversation.
-func (o *origin) begin(c *conversation) error {
+// begin puts what the session's parent had been told and had said before the session's own conversation. Its words are
+// let go once they are bytes; again reads them anew for a fork that is sent other bytes.
+func (o *origin) begin(c *conversation, again func() (turn.Origin, error)) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	// The head is the parent's: forks that are sent to another model have another one.
 	encoding := c.provider.Encoder() + "\n" + string(c.start[:])
 	if o.encoding != encoding {
-		p, err := o.encode(c.provider, c.start)
+		words, err := o.Origin, error(nil)
+		if o.encoding != "" {
+			words, err = again()
+		}
+		if err != nil {
+			return err
+		}
+		p, err := inherit(&words, c.provider, c.start)
 		if err != nil {
 			return err
 		}
 		o.encoded, o.encoding = p, encoding
+		o.Sent, o.Reply = nil, nil
 	}
 	c.messages, c.chain = o.encoded.messages, o.encoded.chain
 	c.fresh, c.blocks = o.encoded.fresh, o.encoded.blocks
@@ -92,16 +106,17 @@ func (o *origin) begin(c *conversation) error {
 	return nil
 }
 
-func (o *origin) encode(p model.Provider, start [sha256.Size]byte) (prefix, error) {
+// inherit encodes what the forks of a reply begin with.
+func inherit(o *turn.Origin, p model.Provider, start [sha256.Size]byte) (inherited, error) {
 	c := conversation{provider: p, chain: start}
 	if err := c.encode(o.Sent); err != nil {
-		return prefix{}, err
+		return inherited{}, err
 	}
 	c.fresh, c.blocks = 0, 0
 	if err := c.encode(o.Reply); err != nil {
-		return prefix{}, err
+		return inherited{}, err
 	}
-	return prefix{messages: c.messages[:len(c.messages):len(c.messages)], chain: c.chain, fresh: c.fresh,
+	return inherited{messages: c.messages[:len(c.messages):len(c.messages)], chain: c.chain, fresh: c.fresh,
 		blocks: c.blocks}, nil
 }
 
@@ -193,9 +208,11 @@ func (bs *births) forkAt(ctx context.Context, m troupe.Mail, b fleet.Birth, from
 	return err
 }
 
-// give has a fork go on from the origin.
+// give has a fork go on from the origin. One that was summarized has its files from there, and nothing else.
 func (o *origin) give(a *actor) {
-	a.convo.origin = o
+	if !a.st.Summarized {
+		a.convo.origin = o
+	}
 	o.Give(&a.st)
 }
 

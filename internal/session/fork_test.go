@@ -314,3 +314,146 @@ func TestForkOfABusyStore(t *testing.T) {
 		})
 	}
 }
+
+// TestForkThatDoesNotFit: where what a fork goes on from is too long to be sent, its summary is made of its parent's
+// conversation and of its own.
+func TestForkThatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		p := h.start(plays{
+			"main": {call("Read:a"), call("Agent:%A!"), call("Read:later"), say("ok")}, "main/A": {say("done")},
+		}.reply, func(p *process) {
+			p.llm.fail = func(r model.Request) *model.Error {
+				if r.Agent.Path == "main" || !bytes.Contains(body(r), []byte("You are a fork")) ||
+					bytes.Contains(body(r), []byte("what was said so far")) {
+					return nil
+				}
+				return &model.Error{Fault: troupe.FaultTooLong, Message: "prompt is too long"}
+			}
+		}).begin(troupe.Caps{MaxDepth: 1}).end()
+		a := h.called("A")
+		if a.Status != troupe.Completed || len(h.compactions(a.ID)) != 1 {
+			t.Fatalf("it is %s after %d summaries: %s", a.Status, len(h.compactions(a.ID)), a.Error)
+		}
+		for _, r := range p.llm.of(a.ID) {
+			if summing(r) {
+				wants(t, string(body(r)), "USER: go", "YOU CALLED Read: a", "did a", "YOU CALLED Agent", "help as A")
+			}
+		}
+		h.checkTree()
+		checkPrefix(t, p)
+	})
+}
+
+// withoutLog is a store in which the beginning of a log cannot be read, as forks read it.
+type withoutLog struct {
+	store.Store
+	of troupe.SessionID
+}
+
+type readerWithout struct {
+	store.Reader
+	of troupe.SessionID
+}
+
+type txWithout struct {
+	store.Tx
+	of troupe.SessionID
+}
+
+func (w withoutLog) View(ctx context.Context, fn func(store.Reader) error) error {
+	return w.Store.View(ctx, func(r store.Reader) error { return fn(readerWithout{r, w.of}) })
+}
+
+func (w withoutLog) Update(ctx context.Context, root troupe.SessionID, fn func(store.Tx) error) error {
+	return w.Store.Update(ctx, root, func(tx store.Tx) error { return fn(txWithout{tx, w.of}) })
+}
+
+func (r readerWithout) Events(id troupe.SessionID, after int64, most int) ([]troupe.Event, error) {
+	if id == r.of && most > 0 {
+		return nil, troupe.ErrDamaged
+	}
+	return r.Reader.Events(id, after, most)
+}
+
+func (x txWithout) Events(id troupe.SessionID, after int64, most int) ([]troupe.Event, error) {
+	if id == x.of && most > 0 {
+		return nil, troupe.ErrDamaged
+	}
+	return x.Tx.Events(id, after, most)
+}
+
+// TestSummarizedForkNeedsNoParent: after a restart a fork goes on without its parent's log once a summary stands for
+// that, and ends with the reason before.
+func TestSummarizedForkNeedsNoParent(t *testing.T) {
+	t.Parallel()
+	for _, summed := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			script := plays{
+				"main": {call("Agent:%A!"), say("ok")}, "main/A": append(reads(3), say("done")),
+			}.reply
+			p := h.start(script).begin(troupe.Caps{MaxDepth: 1})
+			pass(2500 * time.Millisecond)
+			a := h.called("A").ID
+			if summed {
+				p.send(troupe.Mail{To: a, Kind: troupe.MailCompact})
+				pass(3 * time.Second)
+			}
+			p.pool.Close()
+			if n := len(h.compactions(a)); (n == 1) != summed {
+				t.Fatalf("%d summaries", n)
+			}
+			q := h.adopt(script, false, func(p *process) {
+				p.deps = func(d *session.Deps) { d.Store = withoutLog{d.Store, h.root} }
+			}).end()
+			s := h.get(a)
+			if (s.Status == troupe.Completed) != summed {
+				t.Errorf("summarized %v: it is %s: %s", summed, s.Status, s.Error)
+			}
+			if !summed {
+				wants(t, s.Error, "goes on from cannot be read")
+			}
+			h.checkTree()
+			checkPrefix(t, p, q)
+		})
+	}
+}
+
+// named are models that encode their own names.
+type named struct{ *llm }
+
+func (n named) Provider(full string) (model.Provider, string, error) {
+	return n.llm, strings.TrimPrefix(full, "llm/"), nil
+}
+
+// TestForkMovesToAnotherModel: what forks of a reply share is sent as another model is to have it, too.
+func TestForkMovesToAnotherModel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		p := h.start(plays{
+			"main": {call("Read:a"), call("Agent:%A", "Agent:%B"), say("I wait")}, "": reads(3),
+		}.reply, func(p *process) {
+			p.deps = func(d *session.Deps) { d.Models = named{p.llm} }
+		}).begin(troupe.Caps{MaxDepth: 1})
+		pass(4500 * time.Millisecond)
+		for _, name := range []string{"A", "B"} {
+			p.send(troupe.Mail{To: h.called(name).ID, Kind: troupe.MailModel, Model: "llm/two"})
+		}
+		p.end()
+		for _, name := range []string{"A", "B"} {
+			all := p.llm.of(h.called(name).ID)
+			first, last := all[0], all[len(all)-1]
+			if first.Model != "one" || last.Model != "two" {
+				t.Fatalf("%s was asked of %s and %s", name, first.Model, last.Model)
+			}
+			if !bytes.HasPrefix(bytes.Join(last.Messages, nil), bytes.Join(first.Messages, nil)) {
+				t.Errorf("%s: the other model was not sent what its parent had said", name)
+			}
+		}
+		h.checkTree()
+		checkPrefix(t, p)
+	})
+}

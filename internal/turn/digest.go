@@ -16,30 +16,45 @@ const (
 
 // Digest retells a log in at most about limit bytes, for a summary of a conversation that is
 // too long to be sent as it is: words nearly whole, tool output shortened, and of the middle
-// what there is room for. The first words and the latest entries are always there.
+// what there is room for. The first words and the latest entries are always there; behind the log
+// that a fork goes on from also those that the fork was begun with.
 func Digest(events []troupe.Event, limit int) string {
 	var entries []string
+	var first []bool // of a session
+	var of troupe.SessionID
+	room := limit
 	for _, e := range events {
-		if text := digest(e.Body); text != "" {
-			entries = append(entries, text)
+		text := digest(e.Body)
+		if text == "" {
+			continue
 		}
+		begins := len(entries) == 0 || e.Session != of
+		if of = e.Session; begins {
+			room -= len(text)
+		}
+		entries, first = append(entries, text), append(first, begins)
 	}
 	if len(entries) == 0 {
 		return "(nothing was said yet)"
 	}
-	first, rest := entries[0], entries[1:]
-	room := limit - len(first)
-	from := len(rest)
-	for from > 0 && room-len(rest[from-1]) > 0 {
-		from--
-		room -= len(rest[from])
+	from := len(entries)
+	for from > 0 && (first[from-1] || room > len(entries[from-1])) {
+		if from--; !first[from] {
+			room -= len(entries[from])
+		}
 	}
 	var b strings.Builder
-	b.WriteString("The conversation so far, with tool output shortened:\n\n" + first)
-	if from > 0 {
-		fmt.Fprintf(&b, "\n\n[%d entries are left out here]", from)
-	}
-	for _, text := range rest[from:] {
+	b.WriteString("The conversation so far, with tool output shortened:")
+	out := 0
+	for i, text := range entries {
+		if i < from && !first[i] {
+			out++
+			continue
+		}
+		if out > 0 {
+			fmt.Fprintf(&b, "\n\n[%d entries are left out here]", out)
+			out = 0
+		}
 		b.WriteString("\n\n" + text)
 	}
 	return b.String()

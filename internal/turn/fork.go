@@ -3,6 +3,7 @@ package turn
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -31,7 +32,8 @@ type Origin struct {
 	// Answers are the results of the calls in the reply as forks have them.
 	Answers []troupe.Block
 	At      time.Time // of the reply
-	// Files, Context and Told are of the parent's state then.
+	Model   string    // that gave it
+	// What follows is of the parent's state then.
 	files      map[string]string
 	context    int64
 	told       string
@@ -74,6 +76,7 @@ func OriginOf(events []troupe.Event, at troupe.Fork) (Origin, error) {
 			Blocks: []troupe.Block{troupe.Text(troupe.ForkPlaceholder)},
 		}})
 	}
+	o.Model = s.Session.Model
 	o.files, o.context, o.told, o.instructed = s.Files, s.window.context, s.told, s.instructed
 	return o, nil
 }
@@ -90,13 +93,17 @@ func (o *Origin) Give(s *State) {
 	}
 	s.Files = known(s.Files, s.Session.Workspace)
 	maps.Copy(s.Files, files)
-	if s.Generation > 1 {
-		return // a summary has taken the parent's words away
+	if s.Summarized {
+		return // the parent's words are gone
 	}
 	if s.told == "" {
 		s.told = o.told
 	}
-	s.instructed = append(o.instructed[:len(o.instructed):len(o.instructed)], s.instructed...)
+	for _, file := range o.instructed {
+		if !slices.Contains(s.instructed, file) { // it may have been given before
+			s.instructed = append(slices.Clip(s.instructed), file)
+		}
+	}
 	if s.reply == 0 {
 		s.window.context = o.context
 	}

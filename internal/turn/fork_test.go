@@ -132,12 +132,13 @@ func TestForkPoint(t *testing.T) {
 }
 
 // TestGiveAfterASummary: a summary of its own has taken away what a fork was told in its parent's conversation, but not
-// which files count as read.
+// which files count as read. What else begins a generation takes nothing away.
 func TestGiveAfterASummary(t *testing.T) {
 	t.Parallel()
 	add, st, events := recorded(t, nil)
 	add(troupe.MailDelivered{Mail: []troupe.Mail{{ID: "n", Kind: troupe.MailNotice, Brief: &troupe.Brief{
-		Instructions: "of docs", About: []string{"/ws/docs/AGENTS.md"}}}}})
+		Instructions: "of docs", About: []string{"/ws/docs/AGENTS.md"}}},
+		{ID: "h", Kind: troupe.MailNotice, Brief: &troupe.Brief{Holds: "what holds"}}}})
 	add(replied(st, 10, "Read")...)
 	add(touched(st, 0, "/ws/a", "parent"))
 	add(replied(st, 10)...)
@@ -149,17 +150,26 @@ func TestGiveAfterASummary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, summed := range []bool{false, true} {
+	asked := troupe.CallSealed{Reply: 2, Generation: 2, Compact: true}
+	for name, since := range map[string][]troupe.Body{
+		"nothing": nil,
+		"a summary": {asked, troupe.Compacted{Generation: 2, Blocks: []troupe.Block{troupe.Text("in short")},
+			Covers: 6}},
+		"a failed summary":  {asked, troupe.ModelFailed{Reply: 2, Attempt: 1, Fault: troupe.FaultBad}},
+		"one under way":     {asked},
+		"another model":     {troupe.ModelChanged{Model: "llm/two"}},
+		"other bytes":       {troupe.CallSealed{Reply: 2, Generation: 2, Because: "the tools have changed"}},
+		"two that did fail": {asked, troupe.ModelFailed{Reply: 2}, asked, troupe.ModelFailed{Reply: 2}},
+	} {
 		add, fork, _ := recorded(t, at)
 		add(replied(fork, 10)...)
-		if summed {
-			add(troupe.CallSealed{Reply: 2, Generation: 2, Compact: true},
-				troupe.Compacted{Generation: 2, Blocks: []troupe.Block{troupe.Text("in short")},
-					Covers: fork.SealedAt()})
-		}
+		add(since...)
 		o.Give(fork)
-		if fork.Instructed("/ws/docs/AGENTS.md") == summed || fork.Files["/ws/a"] != "parent" {
-			t.Errorf("summed up %v: told %v, files %v", summed, fork.Instructed("/ws/docs/AGENTS.md"), fork.Files)
+		summed := name == "a summary"
+		if fork.Instructed("/ws/docs/AGENTS.md") == summed || (fork.Told() == "what holds") == summed ||
+			fork.Files["/ws/a"] != "parent" {
+			t.Errorf("after %s: instructed %v, told %q, files %v", name, fork.Instructed("/ws/docs/AGENTS.md"),
+				fork.Told(), fork.Files)
 		}
 	}
 }

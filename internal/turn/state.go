@@ -82,6 +82,7 @@ type exchange struct {
 	mute        mute        // of its agents, the one whose model was silent for longest when it was ended in this run
 	hooks       hooked
 	forks       int  // that people had it make
+	Summarized  bool // a summary has taken the place of all that was said before it, of a fork's parent too
 	compactOnly bool // the run was begun for a summary, and nobody has said anything since
 }
 

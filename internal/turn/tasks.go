@@ -182,7 +182,7 @@ func (f *fold) compacted(b troupe.Compacted) error {
 	}
 	owes := f.s.Awaits() && !f.s.compactOnly // what was left unanswered when it was stopped stays so
 	f.s.Generation, f.s.window = b.Generation, window{summary: f.e.Seq, fresh: true}
-	f.s.instructed, f.s.last.seq = nil, 0
+	f.s.instructed, f.s.last.seq, f.s.Summarized = nil, 0, true
 	f.s.hooks.summary, f.s.hooks.held = f.e.Seq, nil
 	f.told(b.Brief)
 	for _, block := range b.Blocks {
