@@ -150,7 +150,12 @@ func (e *ending) remember() error {
 }
 
 // merges is where it is found out whether the work would merge.
-func (e *ending) merges(context.Context) error { return nil }
+func (e *ending) merges(ctx context.Context) error {
+	if e.caller != nil && e.res.Tip != e.rec.Base.Commit {
+		e.res.Conflicts, e.res.Unmerged = e.k.clean(ctx, e.p, e.rec, e.res.Tip)
+	}
+	return ctx.Err()
+}
 
 // extra counts what is kept besides the base, the last checkpoint and the tip.
 func (e *ending) extra() int {

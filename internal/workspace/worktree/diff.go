@@ -1,0 +1,56 @@
+package worktree
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/workspace/git"
+)
+
+// diffMost is how much of a diff is given.
+const diffMost = 1 << 20
+
+// Diff shows what was changed in the workspace since its base, committed or not. What the caller handed to it with
+// conflicts is not of its own making, where it has been taken over. stat: only how much of each file.
+func (k *Keeper) Diff(ctx context.Context, ws troupe.Workspace, stat bool) (string, error) {
+	p, err := k.place(ws)
+	if err != nil {
+		return "", err
+	}
+	release, err := k.hold(ctx, string(ws.Owner))
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	rec, err := k.read(p)
+	if err != nil {
+		return "", fmt.Errorf("compare the workspace %s: %w", ws.Name, err)
+	}
+	if err := k.putBack(p, rec); err != nil {
+		return "", err
+	}
+	tree, err := k.content(ctx, p, rec)
+	if err != nil {
+		return "", err
+	}
+	r, err := k.keeper(p)
+	if err != nil {
+		return "", err
+	}
+	args := []string{"diff", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames",
+		"--src-prefix=a/", "--dst-prefix=b/", "--submodule=short"}
+	if stat {
+		args = append(args, "--stat=100")
+	}
+	out := git.Capped{Limit: diffMost}
+	if err := r.runner.Stream(ctx, &out, append(args, rec.Base.Commit, tree, "--")...); err != nil {
+		return "", fmt.Errorf("git diff: %w", err)
+	}
+	if !out.Cut {
+		return out.Buf.String(), nil
+	}
+	const short = 12
+	return fmt.Sprintf("%s\n[cut here: git diff %s %s shows all of it]\n", out.Buf.String(), rec.Base.Commit[:short],
+		p.ws.Branch), nil
+}

@@ -1,0 +1,332 @@
+package worktree
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
+)
+
+// Into is where work is merged to.
+type Into struct {
+	// Folder is the caller's, the top of its repository; "": that which the workspace is of.
+	Folder string
+	// Hidden says which of its files no agent may read: they are not looked at, and not written.
+	Hidden func(path string) bool
+	// Partial: files that merge are to be written although others conflict. Renames are then taken for what they are
+	// made of, so that nothing that belongs together is torn apart.
+	Partial bool
+	// Theirs and Ours are paths of which that side is taken as it is, whatever the other has.
+	Theirs, Ours []string
+}
+
+// Change is one file that a merge writes.
+type Change struct {
+	Path string // absolute
+	Mode uint32 // of a new file, and whether it can be run; 0 if it is Gone
+	// Was is what it holds now, as a troupe.FileTouch has it; "": it is not there. WasLink: it is a link, which leads
+	// to that.
+	Was     string
+	WasLink bool
+	// Content is what it is to hold: of a link, where it leads. Gone: it is to be removed.
+	Content []byte
+	Gone    bool
+	Link    bool
+}
+
+// Merged is what merging a workspace into its caller's folder would do. Nothing of it is done.
+type Merged struct {
+	// Changes are to be written, all or none; none while there are Conflicts, unless those that merge were asked for.
+	Changes   []Change
+	Conflicts []Conflict
+	// Left names what is not brought over, with its reason.
+	Left []string
+	// Snapshot and Result are the trees of the caller's content now, and after it.
+	Snapshot, Result      string
+	Files, Added, Removed int
+	// Already: the caller has all of it.
+	Already bool
+}
+
+// Merge computes what merging the workspace's present content into the caller's would write. What the caller has not
+// committed counts as what it has. It writes nothing there.
+func (k *Keeper) Merge(ctx context.Context, ws troupe.Workspace, in Into) (Merged, error) {
+	var out Merged
+	err := k.merging(ctx, ws, in, func(m *merging) error {
+		var err error
+		if out, err = m.merge(ctx); err != nil || out.Already {
+			return err
+		}
+		return m.offer(out)
+	})
+	return out, err
+}
+
+// merging is one computation. It has a repository of its own, which borrows from the keeper and the caller, and is
+// thrown away: nothing that is only looked at is kept.
+type merging struct {
+	k      *Keeper
+	p      place
+	rec    *record
+	r      repo
+	caller *caller
+	in     Into
+	base   string // trees
+	ours   string
+	theirs string
+}
+
+// merging prepares a computation, and does it while nothing else goes on with the workspace.
+func (k *Keeper) merging(ctx context.Context, ws troupe.Workspace, in Into, do func(*merging) error) error {
+	p, err := k.place(ws)
+	if err != nil {
+		return err
+	}
+	release, err := k.hold(ctx, string(ws.Owner))
+	if err != nil {
+		return err
+	}
+	defer release()
+	rec, err := k.read(p)
+	if err != nil {
+		return fmt.Errorf("merge the workspace %s: %w", ws.Name, err)
+	}
+	if err := k.putBack(p, rec); err != nil {
+		return err
+	}
+	tree, err := k.content(ctx, p, rec)
+	if err != nil {
+		return err
+	}
+	return k.mergeTree(ctx, p, rec, tree, in, do)
+}
+
+// content is the tree of what a workspace has now: of its folder, or of what is kept of it.
+func (k *Keeper) content(ctx context.Context, p place, rec *record) (string, error) {
+	if rec.Base.Commit == "" {
+		return "", fmt.Errorf("the workspace %s was never made", p.ws.Name)
+	}
+	there, err := k.there(p, rec)
+	if err != nil {
+		return "", err
+	}
+	if there {
+		s, err := k.save(ctx, p, rec, p.ws.Top, nil)
+		return s.Tree, err
+	}
+	kept, err := readKept(p)
+	return kept.newest(rec), err
+}
+
+// mergeTree prepares the merging of a tree.
+func (k *Keeper) mergeTree(ctx context.Context, p place, rec *record, tree string, in Into,
+	do func(*merging) error) error {
+	if in.Folder == "" {
+		in.Folder = p.ws.Of
+	}
+	m := &merging{k: k, p: p, rec: rec, in: in}
+	if p.ws.Kind == troupe.WorkspaceTree {
+		var err error
+		if m.caller, err = k.callerOf(ctx, in.Folder); err != nil {
+			return err
+		}
+	}
+	scratch := filepath.Join(p.folder, "merge.git")
+	if err := removeTree(scratch); err != nil {
+		return err
+	}
+	err := m.prepare(ctx, scratch, tree)
+	if err == nil {
+		err = do(m)
+	}
+	if gone := removeTree(scratch); err == nil {
+		err = gone
+	}
+	return err
+}
+
+// prepare makes the repository of the computation, and settles the three trees.
+func (m *merging) prepare(ctx context.Context, scratch, tree string) error {
+	if err := writeKeeper(place{repo: scratch}, m.caller); err != nil {
+		return err
+	}
+	stores := filepath.Join(m.p.repo, "objects") + "\n"
+	if m.caller != nil {
+		list, err := m.caller.stores()
+		if err != nil {
+			return err
+		}
+		stores += strings.Join(list, "\n") + "\n"
+	}
+	if err := disk.Cache(filepath.Join(scratch, "objects/info/alternates"), []byte(stores)); err != nil {
+		return err
+	}
+	for _, folder := range []string{"none", "out"} {
+		if err := os.Mkdir(filepath.Join(scratch, folder), 0o700); err != nil {
+			return err
+		}
+	}
+	r, err := m.k.keeper(place{repo: scratch})
+	if err != nil {
+		return err
+	}
+	m.r = r.set("core.bare=false", "core.sparseCheckout=false", "merge.conflictStyle=diff3", "merge.renames=true",
+		"merge.directoryRenames=false", "merge.renameLimit=2000", "checkout.workers=0")
+	m.r = m.r.on(filepath.Join(scratch, "none"))
+	if err := m.capable(ctx); err != nil {
+		return err
+	}
+	if m.base, err = m.treeOf(ctx, m.rec.Base.Commit); err != nil {
+		return err
+	}
+	if m.theirs, err = m.treeOf(ctx, tree); err != nil {
+		return err
+	}
+	if m.ours, err = m.present(ctx); err != nil {
+		return err
+	}
+	return m.settleBase(ctx)
+}
+
+// capable refuses a git that cannot merge without a folder.
+func (m *merging) capable(ctx context.Context) error {
+	const major, minor = 2, 38
+	out, err := m.r.out(ctx, "version")
+	if err != nil {
+		return err
+	}
+	numbers := strings.Split(strings.TrimPrefix(out, "git version "), ".")
+	if len(numbers) > 1 {
+		a, e1 := strconv.Atoi(numbers[0])
+		b, e2 := strconv.Atoi(numbers[1])
+		if e1 == nil && e2 == nil && (a > major || a == major && b >= minor) {
+			return nil
+		}
+	}
+	return &troupe.UserError{
+		Problem: fmt.Sprintf("merging needs git %d.%d or newer, and this is %q", major, minor, out),
+		Hint:    "the work of " + m.p.ws.Name + " is kept: merge its branch by hand, or update git"}
+}
+
+func (m *merging) treeOf(ctx context.Context, id string) (string, error) {
+	return m.r.out(ctx, "rev-parse", "--verify", "--end-of-options", id+"^{tree}")
+}
+
+// present is the tree of what the caller has now. Hidden files are in it as the base has them.
+func (m *merging) present(ctx context.Context) (string, error) {
+	top := m.in.Folder
+	if m.caller == nil {
+		if err := m.r.run(ctx, "read-tree", m.base); err != nil {
+			return "", err
+		}
+	} else if err := copyIndex(m.caller, place{repo: filepath.Dir(m.r.runner.Dir)}); err != nil {
+		return "", err
+	}
+	s, err := m.r.scan(ctx, top)
+	if err != nil {
+		return "", err
+	}
+	m.k.leave(top, &s, m.in.Hidden)
+	if err := m.r.take(ctx, top, s); err != nil {
+		return "", err
+	}
+	tree, err := m.r.out(ctx, "write-tree")
+	if err != nil {
+		return "", err
+	}
+	var left troupe.WorkspaceBase
+	_, tree, err = m.r.unstage(ctx, &caller{top: top, head: m.base}, tree, m.in.Hidden, &left)
+	return tree, err
+}
+
+// merge does it: two trees with the base between them, then what that changes in the caller's folder.
+func (m *merging) merge(ctx context.Context) (Merged, error) {
+	out := Merged{Snapshot: m.ours, Result: m.ours}
+	r := m.r
+	if m.in.Partial {
+		r = r.set("merge.renames=false")
+	}
+	if err := r.attributes(ctx, m.ours); err != nil {
+		return out, err
+	}
+	o, err := m.k.threeWay(ctx, r, m.base, m.ours, m.theirs)
+	if err != nil {
+		return out, err
+	}
+	for _, name := range o.names() {
+		out.Conflicts = append(out.Conflicts, m.conflict(o, name))
+	}
+	deltas, err := r.deltas(ctx, m.ours, o.tree)
+	if err != nil {
+		return out, err
+	}
+	deltas = slices.DeleteFunc(deltas, func(d delta) bool { return o.conflicted(d.name) })
+	s := side{r: m.r, top: m.in.Folder, hidden: m.in.Hidden, deltas: deltas, left: &out.Left}
+	if m.caller != nil && m.caller.settings["core.ignorecase"] == "true" {
+		if err := s.fold(ctx, m.ours); err != nil {
+			return out, err
+		}
+	}
+	changes, blocked, err := s.changes(ctx, o.tree)
+	if err != nil {
+		return out, err
+	}
+	for _, c := range blocked {
+		c.Ours, c.Theirs = m.names(c.Path)
+		out.Conflicts = append(out.Conflicts, c)
+	}
+	if len(out.Conflicts) == 0 || m.in.Partial {
+		out.Changes, out.Result = changes, o.tree
+	}
+	out.Already = len(changes) == 0 && len(out.Conflicts) == 0
+	return out, m.measure(ctx, &out, o.tree)
+}
+
+// measure counts what the changes add and remove.
+func (m *merging) measure(ctx context.Context, out *Merged, tree string) error {
+	if len(out.Changes) == 0 {
+		return nil
+	}
+	list, err := m.r.out(ctx, "diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv",
+		m.ours, tree)
+	if err != nil {
+		return err
+	}
+	written := map[string]bool{}
+	for _, c := range out.Changes {
+		written[c.Path] = true
+	}
+	for _, line := range fields(list) {
+		added, rest, _ := strings.Cut(line, "\t")
+		removed, name, _ := strings.Cut(rest, "\t")
+		if !written[filepath.Join(m.in.Folder, name)] {
+			continue
+		}
+		a, _ := strconv.Atoi(added) // “-” for what is no text
+		d, _ := strconv.Atoi(removed)
+		out.Files, out.Added, out.Removed = out.Files+1, out.Added+a, out.Removed+d
+	}
+	return nil
+}
+
+// clean finds out whether a tree of the workspace would merge into its caller's folder now: the names of files that
+// would not, and, if it could not be found out, why.
+func (k *Keeper) clean(ctx context.Context, p place, rec *record, tree string) (conflicts []string, why string) {
+	err := k.mergeTree(ctx, p, rec, tree, Into{}, func(m *merging) error {
+		out, err := m.merge(ctx)
+		for _, c := range out.Conflicts {
+			conflicts = append(conflicts, strings.TrimPrefix(c.Path, m.in.Folder+"/"))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err.Error()
+	}
+	return conflicts, ""
+}

@@ -1,0 +1,201 @@
+package worktree
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+)
+
+// A workspace may be merged again and again, and what it had already brought is no change any more; nor is, on the
+// other
+// side, what it was handed of the caller's. What such an earlier state has in common with both sides is found by its
+// content, file by file: whoever undid a merge, or put a file back, is not taken for one who has it.
+
+// handed is a state of the caller's that was put into the workspace with conflicts in it.
+type handed struct {
+	Snapshot string // commit
+	Base     string // trees: what it was merged by, and what the workspace had
+	Was      string
+}
+
+// offeredMost is how many earlier states of a workspace are looked at.
+const offeredMost = 4
+
+// settleBase finds what the two sides have in common.
+func (m *merging) settleBase(ctx context.Context) error {
+	r := m.r.set("merge.renames=false")
+	for _, h := range m.rec.Handed {
+		snapshot, err := m.treeOf(ctx, h.Snapshot)
+		if err != nil {
+			return err
+		}
+		if err := m.move(ctx, r, snapshot, m.theirs, &h); err != nil {
+			return err
+		}
+	}
+	for _, tree := range m.rec.Offered {
+		if err := m.move(ctx, r, tree, m.ours, nil); err != nil {
+			return err
+		}
+	}
+	chosen := map[string]entry{}
+	for _, pick := range []struct {
+		names []string
+		from  string
+	}{{m.in.Theirs, m.ours}, {m.in.Ours, m.theirs}} {
+		var names []string
+		for _, path := range pick.names {
+			names = append(names, strings.TrimPrefix(path, m.in.Folder+"/"))
+		}
+		have, err := r.entries(ctx, pick.from, names)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			chosen[name] = have[name]
+		}
+	}
+	var err error
+	m.base, err = r.graft(ctx, m.base, chosen)
+	return err
+}
+
+// move takes an earlier state of one side for the base, where the other side has it.
+func (m *merging) move(ctx context.Context, r repo, state, side string, h *handed) error {
+	if state == m.base {
+		return nil
+	}
+	o, err := m.k.threeWay(ctx, r, m.base, side, state)
+	if err != nil {
+		return err
+	}
+	lacks := map[string]bool{}
+	lacking, err := r.deltas(ctx, side, o.tree)
+	if err != nil {
+		return err
+	}
+	for _, d := range lacking {
+		lacks[d.name] = true
+	}
+	resolved := func(name string) bool { return containsAll(o.pieces[name], o.texts[name][1]) }
+	if h != nil {
+		if resolved, err = m.resolved(ctx, r, o, h); err != nil {
+			return err
+		}
+	}
+	brought, err := r.deltas(ctx, m.base, state)
+	if err != nil {
+		return err
+	}
+	files := map[string]entry{}
+	for _, d := range brought {
+		switch {
+		case o.conflicted(d.name):
+			if resolved(d.name) {
+				files[d.name] = d.now
+			}
+		case !lacks[d.name]:
+			files[d.name] = d.now
+		}
+	}
+	m.base, err = r.graft(ctx, m.base, files)
+	return err
+}
+
+// containsAll reports whether a side went on from the other one's state: where they differ it has all the lines that
+// the state added, and none that it removed.
+func containsAll(pieces []piece, side string) bool {
+	if pieces == nil || sideOf(pieces, oursOf) != side {
+		return false
+	}
+	for _, p := range pieces {
+		if p.hunk == nil {
+			continue
+		}
+		base, all := p.hunk.Base.Text, slices.Collect(strings.Lines(p.hunk.Ours.Text))
+		rest := all
+		for _, e := range udiff.Lines(base, p.hunk.Theirs.Text) {
+			for line := range strings.Lines(base[e.Start:e.End]) {
+				if slices.Contains(all, line) {
+					return false
+				}
+			}
+			for line := range strings.Lines(e.New) {
+				at := slices.Index(rest, line)
+				if at < 0 {
+					return false
+				}
+				rest = rest[at+1:]
+			}
+		}
+	}
+	return true
+}
+
+// resolved tells of a file that was handed to the agent with conflicts, and differs from the caller's still, whether
+// the agent has decided about each of them. It has, if it has all else that the caller changed, and no conflict is as
+// it
+// was, or still has markers.
+func (m *merging) resolved(ctx context.Context, r repo, now *outcome, h *handed) (func(string) bool, error) {
+	snapshot, err := m.treeOf(ctx, h.Snapshot)
+	if err != nil {
+		return nil, err
+	}
+	then, err := m.k.threeWay(ctx, r, h.Base, h.Was, snapshot)
+	if err != nil {
+		return nil, err
+	}
+	return func(name string) bool {
+		pieces, was := now.pieces[name], then.pieces[name]
+		if pieces == nil {
+			// It is no matter of lines: what the agent has is its decision, if it is another than it was.
+			return now.stages[name][1] != then.stages[name][1] && now.texts[name][1] == ""
+		}
+		if sideOf(pieces, oursOf) != now.texts[name][1] || hasMarkers(now.texts[name][1], m.p.ws.Name) {
+			return false
+		}
+		for _, p := range pieces {
+			if p.hunk != nil && slices.ContainsFunc(was, func(q piece) bool {
+				return q.hunk != nil && q.hunk.Ours.Text == p.hunk.Ours.Text &&
+					q.hunk.Theirs.Text == p.hunk.Theirs.Text
+			}) {
+				return false
+			}
+		}
+		return true
+	}, nil
+}
+
+// hasMarkers reports whether a file has conflicts as they are handed back.
+func hasMarkers(text, name string) bool {
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if strings.HasPrefix(line, strings.Repeat("<", markerShown)) && strings.HasSuffix(line, "< "+labelOurs) ||
+			strings.HasPrefix(line, strings.Repeat(">", markerShown)) && strings.HasSuffix(line, "> "+name) {
+			return true
+		}
+	}
+	return false
+}
+
+// labelOurs is what the caller's side is called in a file.
+const labelOurs = "caller"
+
+// offer remembers what is about to be brought.
+func (m *merging) offer(out Merged) error {
+	m.rec.Offered = slices.DeleteFunc(m.rec.Offered, func(tree string) bool { return tree == m.theirs })
+	m.rec.Offered = append(m.rec.Offered, m.theirs)
+	m.rec.Offered = m.rec.Offered[max(0, len(m.rec.Offered)-offeredMost):]
+	for _, c := range out.Changes {
+		if !slices.Contains(m.rec.Brought, c.Path) {
+			m.rec.Brought = append(m.rec.Brought, c.Path)
+		}
+	}
+	m.rec.Brought = m.rec.Brought[max(0, len(m.rec.Brought)-broughtMost):]
+	return m.k.write(m.p, m.rec)
+}
+
+// broughtMost is of how many files it is remembered that a workspace changed them.
+const broughtMost = 10_000

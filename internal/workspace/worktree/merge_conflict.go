@@ -1,0 +1,61 @@
+package worktree
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// conflict words what git could not merge.
+func (m *merging) conflict(o *outcome, name string) Conflict {
+	c := Conflict{Path: filepath.Join(m.in.Folder, name)}
+	c.Ours, c.Theirs = m.names(c.Path)
+	for _, p := range o.pieces[name] {
+		if p.hunk != nil {
+			c.Hunks = append(c.Hunks, *p.hunk)
+		}
+	}
+	stages, staged := o.stages[name]
+	base, ours, theirs := stages[0], stages[1], stages[2]
+	switch {
+	case len(c.Hunks) == 1:
+		c.Why = "both sides changed it in one place"
+	case len(c.Hunks) > 1:
+		c.Why = "both sides changed it in several places"
+	case !staged:
+		c.Why = "it belongs to another file that conflicts"
+	case ours.mode == modeRepo || theirs.mode == modeRepo:
+		c.Why = "one side has another repository there"
+	case base.id != "" && ours.id == "" && theirs.id != "":
+		c.Why = "deleted here, changed by " + m.p.ws.Name
+	case base.id != "" && theirs.id == "" && ours.id != "":
+		c.Why = "changed here, deleted by " + m.p.ws.Name
+	case ours.id == "" || theirs.id == "":
+		c.Why = "one side moved it, or has a folder in its place"
+	case ours.mode != theirs.mode && (ours.mode == modeLink || theirs.mode == modeLink):
+		c.Why = "a link on one side, a file on the other"
+	case ours.mode == modeLink:
+		c.Why = "both sides changed where the link leads"
+	case slices.Contains(o.notes[name], "CONFLICT (binary)"):
+		c.Why = "both sides changed it, and it is not text"
+	default:
+		c.Why = "both sides changed it"
+	}
+	return c
+}
+
+// names are the two sides of a file: the workspaces whose work came to the folder before, if they changed it, and the
+// one that is merged.
+func (m *merging) names(path string) (ours, theirs string) {
+	others, err := m.k.records()
+	if err != nil {
+		others = nil // a name less
+	}
+	var names []string
+	for _, rec := range others {
+		if rec.Workspace.Of == m.p.ws.Of && rec.Workspace.Owner != m.p.ws.Owner && slices.Contains(rec.Brought, path) {
+			names = append(names, rec.Workspace.Name)
+		}
+	}
+	return strings.Join(names, ", "), m.p.ws.Name
+}

@@ -1,0 +1,157 @@
+package worktree
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+)
+
+func (b *bench) merge(ws troupe.Workspace, in Into) Merged {
+	b.t.Helper()
+	m, err := b.k.Merge(b.t.Context(), ws, in)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return m
+}
+
+// brought merges, and writes what that changes. It holds the caller's repository to being as it was.
+func (b *bench) brought(ws troupe.Workspace) Merged {
+	b.t.Helper()
+	index, refs := get(filepath.Join(b.dir, ".git/index")), b.git(b.dir, "for-each-ref")
+	m := b.merge(ws, Into{})
+	if len(m.Conflicts) > 0 {
+		b.t.Fatalf("conflicts: %+v", m.Conflicts)
+	}
+	if written, err := Apply(b.dir, m.Changes); err != nil || len(written) != len(m.Changes) {
+		b.t.Fatalf("written: %v, %v", written, err)
+	}
+	if get(filepath.Join(b.dir, ".git/index")) != index || b.git(b.dir, "for-each-ref") != refs {
+		b.t.Error("the caller's index or refs changed")
+	}
+	return m
+}
+
+func TestMerge(t *testing.T) {
+	b := newBench(t)
+	b.write("gone.txt", "gone\n")
+	b.write("run.sh", "#!/bin/sh\n")
+	b.write("old/name.txt", "1\n2\n3\n4\n5\n6\n7\n8\n")
+	b.git(b.dir, "add", "-A")
+	b.git(b.dir, "commit", "-qm", "second")
+	b.write("dirty.txt", "dirty\n")
+	ws := b.made("one")
+	if m := b.merge(ws, Into{}); !m.Already || len(m.Changes)+len(m.Conflicts) > 0 {
+		t.Errorf("nothing was done: %+v", m)
+	}
+	put(t, filepath.Join(ws.Top, "a.txt"), "one\ntwo\n3\n")
+	put(t, filepath.Join(ws.Top, "deep/er/new.txt"), "new\n")
+	b.git(ws.Top, "rm", "-q", "gone.txt")
+	b.git(ws.Top, "mv", "old", "new")
+	b.git(ws.Top, "commit", "-qam", "moved")
+	if err := os.Chmod(filepath.Join(ws.Top, "run.sh"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("a.txt", filepath.Join(ws.Top, "link")); err != nil {
+		t.Fatal(err)
+	}
+	// The caller goes on meanwhile, without a commit.
+	b.write("a.txt", "1\ntwo\nthree\n")
+	b.write("old/name.txt", "1\n2\n3\n4\n5\n6\n7\n8\nnine\n")
+	b.write("other.txt", "other\n")
+	m := b.merge(ws, Into{})
+	if m.Files != 7 || m.Added != 12 || m.Removed != 11 {
+		t.Errorf("merged: %+v", m)
+	}
+	if get(filepath.Join(b.dir, "gone.txt")) != "gone\n" {
+		t.Error("it wrote something")
+	}
+	b.brought(ws)
+	for name, want := range map[string]string{"a.txt": "1\ntwo\n3\n", "deep/er/new.txt": "new\n", "link": "1\ntwo\n3\n",
+		"new/name.txt": "1\n2\n3\n4\n5\n6\n7\n8\nnine\n", "other.txt": "other\n", "dirty.txt": "dirty\n"} {
+		if got := get(filepath.Join(b.dir, name)); got != want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	if there(filepath.Join(b.dir, "gone.txt")) || there(filepath.Join(b.dir, "old")) {
+		t.Error("what was removed is there")
+	}
+	if info, err := os.Stat(filepath.Join(b.dir, "run.sh")); err != nil || info.Mode().Perm()&0o100 == 0 {
+		t.Errorf("run.sh: %v, %v", info, err)
+	}
+	if m := b.merge(ws, Into{}); !m.Already {
+		t.Errorf("merged again: %+v", m)
+	}
+	// What it changes of its own work afterwards is no conflict with that work.
+	put(t, filepath.Join(ws.Top, "a.txt"), "one\ntwo\ndrei\n")
+	b.write("deep/er/new.txt", "new\nand more\n")
+	b.brought(ws)
+	if got := get(filepath.Join(b.dir, "a.txt")); got != "1\ntwo\ndrei\n" {
+		t.Errorf("second merge: %q", got)
+	}
+	// One who takes a merge back gets all of it offered again.
+	b.write("a.txt", "1\ntwo\nthree\n")
+	b.brought(ws)
+	if got := get(filepath.Join(b.dir, "a.txt")); got != "1\ntwo\ndrei\n" {
+		t.Errorf("merged after it was undone: %q", got)
+	}
+}
+
+func TestDiff(t *testing.T) {
+	b := newBench(t)
+	ws := b.made("shown")
+	put(t, filepath.Join(ws.Top, "a.txt"), "one\ntwo\n3\n")
+	b.git(ws.Top, "commit", "-qam", "three")
+	put(t, filepath.Join(ws.Top, "new.txt"), "new\n")
+	for range 2 {
+		diff, err := b.k.Diff(t.Context(), ws, false)
+		if err != nil || !strings.Contains(diff, "-three\n+3\n") || !strings.Contains(diff, "+new\n") {
+			t.Errorf("%v\n%s", err, diff)
+		}
+		stat, err := b.k.Diff(t.Context(), ws, true)
+		if err != nil || !strings.Contains(stat, "2 files changed, 2 insertions(+), 1 deletion(-)") {
+			t.Errorf("%v\n%s", err, stat)
+		}
+		b.close(ws)
+	}
+	big := b.made("big")
+	put(t, filepath.Join(big.Top, "new.txt"), strings.Repeat("line\n", 1<<19))
+	diff, err := b.k.Diff(t.Context(), big, false)
+	if err != nil || len(diff) > diffMost+200 || !strings.Contains(diff, "[cut here: ") {
+		t.Errorf("%v: %d", err, len(diff))
+	}
+}
+
+// TestPains27: two agents that change one file at once do not overwrite each other.
+func TestPains27(t *testing.T) {
+	b := newBench(t)
+	b.write("shared.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n")
+	first, second, third := b.made("first"), b.made("second"), b.made("third")
+	put(t, filepath.Join(first.Top, "shared.txt"), "uno\n2\n3\n4\n5\n6\n7\n8\n9\n")
+	put(t, filepath.Join(second.Top, "shared.txt"), "1\n2\n3\n4\n5\n6\n7\n8\nnine\n")
+	put(t, filepath.Join(third.Top, "shared.txt"), "1\n2\n3\nfour\n5\n6\n7\n8\nneun\n")
+	if res := b.close(first); len(res.Conflicts) > 0 || res.Unmerged != "" {
+		t.Errorf("closed: %+v", res)
+	}
+	b.brought(first)
+	b.brought(second)
+	if res := b.close(third); len(res.Conflicts) != 1 || res.Conflicts[0] != "shared.txt" {
+		t.Errorf("closed: %+v", res)
+	}
+	m := b.merge(third, Into{})
+	if len(m.Changes) > 0 || len(m.Conflicts) != 1 {
+		t.Fatalf("third: %+v", m)
+	}
+	c := m.Conflicts[0]
+	if c.Path != filepath.Join(b.dir, "shared.txt") || c.Ours != "first, second" && c.Ours != "second, first" ||
+		c.Theirs != "third" || len(c.Hunks) != 1 ||
+		c.Hunks[0] != (Hunk{Lines{9, "nine\n"}, Lines{9, "9\n"}, Lines{9, "neun\n"}}) {
+		t.Errorf("conflict: %+v", c)
+	}
+	if got := get(filepath.Join(b.dir, "shared.txt")); got != "uno\n2\n3\n4\n5\n6\n7\n8\nnine\n" {
+		t.Errorf("the caller's: %q", got)
+	}
+}
