@@ -39,7 +39,9 @@ func exported() map[string]string {
 		"httpd.Target":         reflected, "httpd.Where": reflected, "httpd.Asked": reflected,
 		"troupe.RightParent": laterUse,
 	}
-	out["worktree.Prune"] = "workspaces come step by step (ADR 0041)"
+	for _, name := range []string{"Prune", "Merge", "Apply"} {
+		out["worktree."+name] = "workspaces come step by step (ADR 0041)"
+	}
 	for _, name := range []string{
 		"sandbox.UnavailableError", "session.Wanted", "turn.Allowed",
 		"turn.RefusedError",
