@@ -281,6 +281,7 @@ func (m *merging) merge(ctx context.Context) (Merged, error) {
 		c.Ours, c.Theirs = m.names(c.Path)
 		out.Conflicts = append(out.Conflicts, c)
 	}
+	changes = m.withoutMarkers(&out, changes)
 	if len(out.Conflicts) == 0 || m.in.Partial {
 		out.Changes, out.Result = changes, o.tree
 	}

@@ -1,0 +1,178 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// Handed is what a workspace has got to resolve.
+type Handed struct {
+	// Commit has all that the caller's folder had; its repository keeps it.
+	Commit string
+	// Marked are the files of the workspace that have conflicts between markers now, and Open the conflicts that cannot
+	// be shown in a file: its agent has to change the file, or the caller to take one side.
+	Marked []string
+	Open   []Conflict
+	// Files is how many were written.
+	Files int
+}
+
+// HandBack brings what the caller's folder has into the workspace, as a change that is not committed, with the
+// conflicts between markers. When its agent has resolved them, Merge takes the caller's content of now for what the two
+// have in common; until then, and if the agent puts its files back, it finds the same conflicts. The base stays.
+func (k *Keeper) HandBack(ctx context.Context, ws troupe.Workspace, in Into) (Handed, error) {
+	var out Handed
+	in.Partial = false
+	err := k.merging(ctx, ws, in, func(m *merging) error {
+		there, err := k.there(m.p, m.rec)
+		if err != nil {
+			return err
+		}
+		if !there || m.caller == nil {
+			return &troupe.UserError{Problem: "the folder of the workspace " + ws.Name + " is not there",
+				Hint: "it is made again when its agent goes on"}
+		}
+		out, err = m.handBack(ctx)
+		return err
+	})
+	return out, err
+}
+
+func (m *merging) handBack(ctx context.Context) (Handed, error) {
+	var out Handed
+	if err := m.r.attributes(ctx, m.ours); err != nil {
+		return out, err
+	}
+	o, err := m.k.threeWay(ctx, m.r, m.base, m.ours, m.theirs)
+	if err != nil {
+		return out, err
+	}
+	if len(o.stages) == 0 {
+		return out, &troupe.UserError{Problem: "the work of " + m.p.ws.Name + " has no conflicts to be resolved in it"}
+	}
+	tree, err := m.marked(ctx, o, &out)
+	if err != nil {
+		return out, err
+	}
+	deltas, err := m.r.deltas(ctx, m.theirs, tree)
+	if err != nil {
+		return out, err
+	}
+	var left []string // another repository stays as it is
+	s := side{r: m.r, top: m.p.ws.Top, deltas: deltas, left: &left}
+	changes, blocked, err := s.changes(ctx, tree)
+	if err != nil {
+		return out, err
+	}
+	for _, c := range blocked {
+		out.Marked = slices.DeleteFunc(out.Marked, func(path string) bool { return path == c.Path })
+	}
+	out.Open = append(out.Open, blocked...)
+	if out.Commit, err = m.keepSnapshot(ctx); err != nil {
+		return out, err
+	}
+	// What of it gets there is seen by what is in the files.
+	m.rec.Handed = append(m.rec.Handed, handed{Snapshot: out.Commit, Base: m.base, Was: m.theirs})
+	if err := errors.Join(m.k.write(m.p, m.rec), m.k.step("handed back")); err != nil {
+		return out, err
+	}
+	written, err := Apply(m.p.ws.Top, changes)
+	out.Files = len(written)
+	return out, err
+}
+
+// marked is the tree that the workspace gets: what merges, and the conflicts between markers.
+func (m *merging) marked(ctx context.Context, o *outcome, out *Handed) (string, error) {
+	names := o.names()
+	merged, err := m.r.entries(ctx, o.tree, names)
+	if err != nil {
+		return "", err
+	}
+	theirs, err := m.r.entries(ctx, m.theirs, names) // of what cannot be shown, the agent's stays
+	if err != nil {
+		return "", err
+	}
+	files := map[string]entry{}
+	for _, name := range names {
+		pieces := o.pieces[name]
+		if pieces == nil {
+			c := m.conflict(o, name)
+			c.Path = filepath.Join(m.p.ws.Top, name)
+			out.Open = append(out.Open, c)
+			files[name] = theirs[name] // which may be none
+			continue
+		}
+		size := sizeFor(markerShown, o.texts[name][0], o.texts[name][1], o.texts[name][2])
+		id, err := m.r.feed(ctx, renderConflict(pieces, size, labelOurs, "base", m.p.ws.Name), "hash-object", "-w",
+			"--stdin")
+		if err != nil {
+			return "", err
+		}
+		files[name] = entry{merged[name].mode, id}
+		out.Marked = append(out.Marked, filepath.Join(m.p.ws.Top, name))
+	}
+	return m.r.graft(ctx, o.tree, files)
+}
+
+// keepSnapshot has the caller's repository keep what its folder has now, and what it was compared with. One ref holds
+// all that the workspace was ever handed.
+func (m *merging) keepSnapshot(ctx context.Context) (string, error) {
+	compared, err := m.k.commit(ctx, m.r, m.base, "What both had in common")
+	if err != nil {
+		return "", err
+	}
+	parents := []string{m.rec.Base.Commit, compared}
+	if n := len(m.rec.Handed); n > 0 {
+		parents = append(parents, m.rec.Handed[n-1].Snapshot)
+	}
+	id, err := m.k.commit(ctx, m.r, m.ours, "What was there when conflicts of "+m.p.ws.Name+" were handed back",
+		parents...)
+	if err != nil {
+		return "", err
+	}
+	return id, m.bring(ctx, id, "update "+refOf(m.p.ws, "merged")+"\x00"+id+"\x00\x00")
+}
+
+// bring copies a commit to the repository that the workspace is of, and then changes refs there.
+func (m *merging) bring(ctx context.Context, id string, commands ...string) error {
+	c := m.caller
+	if m.in.Folder != m.p.ws.Of {
+		var err error
+		if c, err = m.k.callerOf(ctx, m.p.ws.Of); err != nil {
+			return err
+		}
+	}
+	release, err := m.k.holdCaller(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer release()
+	e := &ending{k: m.k, p: m.p, r: m.r, rec: m.rec, caller: c}
+	if err := e.transfer(ctx, []string{id}); err != nil {
+		return err
+	}
+	if err := errors.Join(m.k.step("transferred"), e.reachable(ctx, []string{id})); err != nil {
+		return err
+	}
+	return errors.Join(c.update(ctx, commands), e.unpin())
+}
+
+// withoutMarkers takes out of a merge what still has the conflicts that were handed back.
+func (m *merging) withoutMarkers(out *Merged, changes []Change) []Change {
+	if len(m.rec.Handed) == 0 {
+		return changes
+	}
+	return slices.DeleteFunc(changes, func(c Change) bool {
+		if c.Link || !strings.Contains(string(c.Content), m.p.ws.Name) || !hasMarkers(string(c.Content), m.p.ws.Name) {
+			return false
+		}
+		out.Conflicts = append(out.Conflicts, Conflict{Path: c.Path, Theirs: m.p.ws.Name,
+			Why: "it still has the markers of conflicts that were handed back"})
+		return true
+	})
+}

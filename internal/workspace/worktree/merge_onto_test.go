@@ -1,0 +1,87 @@
+package worktree
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+)
+
+func (b *bench) onto(ws troupe.Workspace, branch string) (int, *Conflict, error) {
+	b.t.Helper()
+	return b.k.Onto(b.t.Context(), ws, branch)
+}
+
+func TestOnto(t *testing.T) {
+	b := newBench(t)
+	b.git(b.dir, "branch", "other")
+	b.write("dirty.txt", "not committed\n")
+	b.write("a.txt", "one\ntwo\nthree\nfour\n")
+	ws := b.made("commits")
+	put(t, filepath.Join(ws.Top, "a.txt"), "1\ntwo\nthree\nfour\n")
+	b.git(ws.Top, "commit", "-qam", "say 1\n\nwith a body", "--author", "Zoë <zoe@example.com>")
+	put(t, filepath.Join(ws.Top, "new.txt"), "new\n")
+	status := b.git(b.dir, "status", "--porcelain")
+	for _, branch := range []string{"other", "fresh/one"} {
+		n, conflict, err := b.onto(ws, branch)
+		if n != 2 || conflict != nil || err != nil {
+			t.Fatalf("%s: %d, %+v, %v", branch, n, conflict, err)
+		}
+		if got := b.git(b.dir, "log", "--format=%an %s %b", branch); got !=
+			"Troupe What commits left uncommitted \nZoë say 1 with a body\n\nA first" {
+			t.Errorf("%s: %s", branch, got)
+		}
+		if got := b.show(branch, "a.txt"); got != "1\ntwo\nthree\n" {
+			t.Errorf("%s: %q", branch, got)
+		}
+		if got := b.git(b.dir, "ls-tree", "-r", "--name-only", branch); strings.Contains(got, "dirty") {
+			t.Errorf("%s has what was not committed: %s", branch, got)
+		}
+		if n, _, err := b.onto(ws, branch); n != 0 || err != nil {
+			t.Errorf("%s again: %d, %v", branch, n, err)
+		}
+	}
+	if got := b.git(b.dir, "status", "--porcelain"); got != status {
+		t.Errorf("the caller's status: %s", got)
+	}
+	for _, bad := range []string{"main", "-x", "a..b", "HEAD", "x.lock", ""} {
+		if _, _, err := b.onto(ws, bad); err == nil {
+			t.Errorf("%q was taken", bad)
+		} else if _, ok := errors.AsType[*troupe.UserError](err); !ok {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	b.git(b.dir, "gc", "-q", "--prune=now")
+	b.fsck(filepath.Join(b.dir, ".git"))
+}
+
+func TestOntoConflict(t *testing.T) {
+	b := newBench(t)
+	b.git(b.dir, "checkout", "-qb", "other")
+	b.write("a.txt", "uno\ntwo\nthree\n")
+	b.git(b.dir, "commit", "-qam", "uno")
+	b.git(b.dir, "checkout", "-q", "main")
+	ws := b.made("conflicts")
+	put(t, filepath.Join(ws.Top, "a.txt"), "1\ntwo\nthree\n")
+	b.git(ws.Top, "commit", "-qam", "say 1")
+	was := b.git(b.dir, "rev-parse", "other")
+	n, conflict, err := b.onto(ws, "other")
+	if n != 0 || err != nil || conflict == nil || len(conflict.Hunks) != 1 {
+		t.Errorf("%d, %+v, %v", n, conflict, err)
+	}
+	if got := b.git(b.dir, "rev-parse", "other"); got != was {
+		t.Error("the branch moved")
+	}
+	// An agent that went over to another history has one commit of it all.
+	b.git(ws.Top, "checkout", "-q", "--orphan", "lone")
+	put(t, filepath.Join(ws.Top, "sub/b.txt"), "B\n")
+	b.git(ws.Top, "commit", "-qam", "alone")
+	put(t, filepath.Join(ws.Top, "a.txt"), "one\ntwo\nthree\n")
+	n, conflict, err = b.onto(ws, "other")
+	if n != 1 || err != nil || conflict != nil || b.show("other", "sub/b.txt") != "B\n" ||
+		b.show("other", "a.txt") != "uno\ntwo\nthree\n" {
+		t.Errorf("%d, %+v, %v", n, conflict, err)
+	}
+}
