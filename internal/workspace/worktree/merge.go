@@ -19,8 +19,8 @@ type Into struct {
 	Folder string
 	// Hidden says which of its files no agent may read: they are not looked at, and not written.
 	Hidden func(path string) bool
-	// Partial: files that merge are to be written although others conflict. Renames are then taken for what they are
-	// made of, so that nothing that belongs together is torn apart.
+	// Partial: files that merge are to be written although others conflict. None is removed then, for what it held may
+	// be in one that conflicts.
 	Partial bool
 	// Theirs and Ours are paths of which that side is taken as it is, whatever the other has.
 	Theirs, Ours []string
@@ -60,7 +60,7 @@ func (k *Keeper) Merge(ctx context.Context, ws troupe.Workspace, in Into) (Merge
 	var out Merged
 	err := k.merging(ctx, ws, in, func(m *merging) error {
 		var err error
-		if out, err = m.merge(ctx); err != nil || out.Already {
+		if out, err = m.merge(ctx); err != nil || len(out.Changes) == 0 {
 			return err
 		}
 		return m.offer(out)
@@ -248,21 +248,15 @@ func (m *merging) present(ctx context.Context) (string, error) {
 // merge does it: two trees with the base between them, then what that changes in the caller's folder.
 func (m *merging) merge(ctx context.Context) (Merged, error) {
 	out := Merged{Snapshot: m.ours, Result: m.ours}
-	r := m.r
-	if m.in.Partial {
-		r = r.set("merge.renames=false")
-	}
-	if err := r.attributes(ctx, m.ours); err != nil {
+	if err := m.r.attributes(ctx, m.ours); err != nil {
 		return out, err
 	}
-	o, err := m.k.threeWay(ctx, r, m.base, m.ours, m.theirs)
+	o, err := m.k.threeWay(ctx, m.r, m.base, m.ours, m.theirs)
 	if err != nil {
 		return out, err
 	}
-	for _, name := range o.names() {
-		out.Conflicts = append(out.Conflicts, m.conflict(o, name))
-	}
-	deltas, err := r.deltas(ctx, m.ours, o.tree)
+	out.Conflicts = m.conflicts(o)
+	deltas, err := m.r.deltas(ctx, m.ours, o.tree)
 	if err != nil {
 		return out, err
 	}
@@ -273,7 +267,14 @@ func (m *merging) merge(ctx context.Context) (Merged, error) {
 			return out, err
 		}
 	}
+	if m.in.Partial && len(out.Conflicts) > 0 {
+		s.removeNothing()
+	}
 	changes, blocked, err := s.changes(ctx, o.tree)
+	if err == nil && m.in.Partial && len(blocked) > 0 {
+		s.removeNothing()
+		changes, blocked, err = s.changes(ctx, o.tree)
+	}
 	if err != nil {
 		return out, err
 	}

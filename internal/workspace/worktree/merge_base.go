@@ -25,7 +25,7 @@ const offeredMost = 4
 
 // settleBase finds what the two sides have in common.
 func (m *merging) settleBase(ctx context.Context) error {
-	r := m.r.set("merge.renames=false")
+	r := m.r
 	for _, h := range m.rec.Handed {
 		snapshot, err := m.treeOf(ctx, h.Snapshot)
 		if err != nil {
@@ -89,6 +89,14 @@ func (m *merging) move(ctx context.Context, r repo, state, side string, h *hande
 	if err != nil {
 		return err
 	}
+	names := make([]string, len(brought))
+	for i, d := range brought {
+		names[i] = d.name
+	}
+	merged, err := r.entries(ctx, o.tree, names)
+	if err != nil {
+		return err
+	}
 	files := map[string]entry{}
 	for _, d := range brought {
 		switch {
@@ -96,6 +104,7 @@ func (m *merging) move(ctx context.Context, r repo, state, side string, h *hande
 			if resolved(d.name) {
 				files[d.name] = d.now
 			}
+		case (merged[d.name].id == "") != (d.now.id == ""): // a move has taken the change elsewhere
 		case !lacks[d.name]:
 			files[d.name] = d.now
 		}

@@ -6,6 +6,21 @@ import (
 	"strings"
 )
 
+// conflicts are those that git found, one for each file.
+func (m *merging) conflicts(o *outcome) []Conflict {
+	var all []Conflict
+	for _, name := range o.names() {
+		c := m.conflict(o, name)
+		for _, end := range o.aside {
+			c.Path = strings.TrimSuffix(c.Path, end)
+		}
+		if !slices.ContainsFunc(all, func(other Conflict) bool { return other.Path == c.Path }) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
 // conflict words what git could not merge.
 func (m *merging) conflict(o *outcome, name string) Conflict {
 	c := Conflict{Path: filepath.Join(m.in.Folder, name)}

@@ -24,7 +24,8 @@ func (k *Keeper) Onto(ctx context.Context, ws troupe.Workspace, branch string) (
 	}
 	err = k.merging(ctx, ws, Into{}, func(m *merging) error {
 		if m.caller == nil {
-			return &troupe.UserError{Problem: "the workspace " + ws.Name + " is of no repository, which has no branches",
+			return &troupe.UserError{Problem: "the workspace " + ws.Name +
+				" is of no repository, which has no branches",
 				Hint: "merge it into the folder"}
 		}
 		var err error
@@ -41,7 +42,8 @@ func (m *merging) onto(ctx context.Context, branch string) (int, *Conflict, erro
 		return 0, nil, err
 	}
 	if slices.Contains(strings.Split(list, "\n"), "branch "+full) {
-		return 0, nil, &troupe.UserError{Problem: "the branch " + branch + " is checked out, so that only its files may " +
+		return 0, nil, &troupe.UserError{Problem: "the branch " + branch +
+			" is checked out, so that only its files may " +
 			"be changed", Hint: "merge into the folder with “troupe merge " + m.p.ws.Name + "”, or name another branch"}
 	}
 	was, start := "", m.rec.Base.Head

@@ -19,6 +19,8 @@ type entry struct{ mode, id string }
 // outcome is what git made of two trees.
 type outcome struct {
 	tree string
+	// aside is how git ends the name of a file that another side's folder has taken.
+	aside []string
 	// stages are, of each file that it could not merge, the base, ours and theirs; one without an id is not there.
 	stages map[string][3]entry
 	notes  map[string][]string // what git says of a file
@@ -88,7 +90,11 @@ func (r repo) mergeTree(ctx context.Context, ours, theirs string, size int) (*ou
 	if out.Cut {
 		return nil, errors.New("git merge-tree printed too much")
 	}
-	return parseMerge(out.Buf.String())
+	o, err := parseMerge(out.Buf.String())
+	if err == nil {
+		o.aside = []string{"~" + ours, "~" + theirs}
+	}
+	return o, err
 }
 
 // parseMerge reads what merge-tree prints: the tree, the stages of what conflicts, an empty field, and what it says.
