@@ -27,7 +27,7 @@ func (k *Keeper) Diff(ctx context.Context, ws troupe.Workspace, stat bool) (stri
 	if err != nil {
 		return "", fmt.Errorf("compare the workspace %s: %w", ws.Name, err)
 	}
-	if err := k.putBack(p, rec); err != nil {
+	if err := p.putBack(); err != nil {
 		return "", err
 	}
 	tree, err := k.content(ctx, p, rec)

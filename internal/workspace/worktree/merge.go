@@ -97,7 +97,7 @@ func (k *Keeper) merging(ctx context.Context, ws troupe.Workspace, in Into, do f
 	if err != nil {
 		return fmt.Errorf("merge the workspace %s: %w", ws.Name, err)
 	}
-	if err := k.putBack(p, rec); err != nil {
+	if err := p.putBack(); err != nil {
 		return err
 	}
 	tree, err := k.content(ctx, p, rec)
@@ -112,7 +112,7 @@ func (k *Keeper) content(ctx context.Context, p place, rec *record) (string, err
 	if rec.Base.Commit == "" {
 		return "", fmt.Errorf("the workspace %s was never made", p.ws.Name)
 	}
-	there, err := k.there(p, rec)
+	there, err := p.there(rec)
 	if err != nil {
 		return "", err
 	}
@@ -179,6 +179,7 @@ func (m *merging) prepare(ctx context.Context, scratch, tree string) error {
 	m.r = r.set("core.bare=false", "core.sparseCheckout=false", "merge.conflictStyle=diff3", "merge.renames=true",
 		"merge.directoryRenames=false", "merge.renameLimit=2000", "checkout.workers=0")
 	m.r = m.r.on(filepath.Join(scratch, "none"))
+	m.r.all = m.caller == nil
 	if err := m.capable(ctx); err != nil {
 		return err
 	}
@@ -228,7 +229,7 @@ func (m *merging) present(ctx context.Context) (string, error) {
 	} else if err := copyIndex(m.caller, place{repo: filepath.Dir(m.r.runner.Dir)}); err != nil {
 		return "", err
 	}
-	s, err := m.r.scan(ctx, top)
+	s, err := m.look(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -243,6 +244,30 @@ func (m *merging) present(ctx context.Context) (string, error) {
 	var left troupe.WorkspaceBase
 	_, tree, err = m.r.unstage(ctx, &caller{top: top, head: m.base}, tree, m.in.Hidden, &left)
 	return tree, err
+}
+
+// look finds what the caller has otherwise than the index. A workspace that began with nothing is compared with files
+// of the same names alone.
+func (m *merging) look(ctx context.Context) (scan, error) {
+	if m.p.ws.Kind == troupe.WorkspaceEmpty {
+		list, err := m.r.out(ctx, "ls-tree", "-r", "-z", "--name-only", "--full-tree", m.theirs)
+		if err != nil {
+			return scan{}, err
+		}
+		s, err := m.r.sortOut(ctx, m.in.Folder, fields(list))
+		s.gone = nil
+		return s, err
+	}
+	s, err := m.r.scan(ctx, m.in.Folder)
+	switch {
+	case err != nil:
+	case m.caller != nil:
+		err = m.caller.unfiltered(s.here)
+	default:
+		err = m.r.takeNested(ctx, m.in.Folder, &s)
+		s.nested = nil
+	}
+	return s, err
 }
 
 // merge does it: two trees with the base between them, then what that changes in the caller's folder.

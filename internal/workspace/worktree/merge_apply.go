@@ -45,7 +45,7 @@ func apply(root *os.Root, name string, c Change) (err error) {
 	}
 	defer func() { err = errors.Join(err, folder.Close()) }()
 	base := filepath.Base(name)
-	info, err := unchanged(folder, base, c)
+	info, err := stillWas(folder, base, c)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func apply(root *os.Root, name string, c Change) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := unchanged(folder, base, c); err != nil {
+	if _, err := stillWas(folder, base, c); err != nil {
 		return errors.Join(err, folder.Remove(temp))
 	}
 	if info, err := folder.Lstat(base); err == nil && info.IsDir() {
@@ -112,8 +112,8 @@ func folderOf(root *os.Root, name string, make bool) (*os.Root, error) {
 	return at, nil
 }
 
-// unchanged makes sure that a file is what it was.
-func unchanged(folder *os.Root, base string, c Change) (fs.FileInfo, error) {
+// stillWas makes sure that a file is what it was.
+func stillWas(folder *os.Root, base string, c Change) (fs.FileInfo, error) {
 	info, err := folder.Lstat(base)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && c.Was == "":

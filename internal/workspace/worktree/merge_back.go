@@ -29,7 +29,7 @@ func (k *Keeper) HandBack(ctx context.Context, ws troupe.Workspace, in Into) (Ha
 	var out Handed
 	in.Partial = false
 	err := k.merging(ctx, ws, in, func(m *merging) error {
-		there, err := k.there(m.p, m.rec)
+		there, err := m.p.there(m.rec)
 		if err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func (m *merging) bring(ctx context.Context, id string, commands ...string) erro
 	if err := errors.Join(m.k.step("transferred"), e.reachable(ctx, []string{id})); err != nil {
 		return err
 	}
-	return errors.Join(c.update(ctx, commands), e.unpin())
+	return errors.Join(c.update(ctx, commands), m.p.unpin(c))
 }
 
 // withoutMarkers takes out of a merge what still has the conflicts that were handed back.

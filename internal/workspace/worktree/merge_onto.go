@@ -85,7 +85,7 @@ func (m *merging) steps(ctx context.Context) ([]step, error) {
 		return nil, err
 	}
 	head := kept["HEAD"]
-	if end := m.rec.End; end != "" && (head == "" || m.r.reaches(ctx, end, head)) {
+	if end := kept["end"]; end != "" && (head == "" || m.r.reaches(ctx, end, head)) {
 		head = end
 	}
 	var steps []step
