@@ -51,7 +51,8 @@ func granted() allowance {
 		// 450 that a project's files choose neither what is masked nor what runs by a folder's name.
 		// 4,850 folders of their own for agents, of which no work is lost.
 		// 800 a hook's if and where it may go, files that a person brings in, hooks after intents, troupe docs.
-		productLines: 106_800,
+		// 1,900 merging what agents did there, conflicts that are handed back, commits on a branch.
+		productLines: 108_700,
 		wideLines:    0,
 	}
 }
