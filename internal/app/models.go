@@ -288,7 +288,7 @@ func (m *models) open(name, id string) (model.Provider, error) {
 		data, err := os.ReadFile(id)
 		if err != nil {
 			return nil, &troupe.UserError{Problem: "the script cannot be read: " + err.Error(),
-				Hint: "docs/script-model.md says how to write one.", Code: troupe.ExitUsage, Err: err}
+				Hint: "`troupe docs script-model` says how to write one.", Code: troupe.ExitUsage, Err: err}
 		}
 		return script.New(id, data)
 	}
@@ -386,7 +386,7 @@ func noProvider() error {
   export ANTHROPIC_BASE_URL=...       besides the key: a gateway that speaks the same API
   export OPENAI_API_KEY=...           a key for OpenAI's models
   export OPENAI_BASE_URL=...          any server that speaks that API (Ollama, vLLM, llama.cpp); no key needed
-  troupe -p --model script:FILE "..." replies from a file, no key (docs/script-model.md)
+  troupe -p --model script:FILE "..." replies from a file, no key (see: troupe docs script-model)
   troupe demo                         see a whole run first, offline`,
 		Code: troupe.ExitUsage,
 	}

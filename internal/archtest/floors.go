@@ -71,7 +71,7 @@ func house() []room {
 		},
 		{
 			path: "internal/cli", floor: 4, packages: []string{"internal/cli/...", "internal/tui/...", "internal/api",
-				"internal/wire/...", "internal/disk"},
+				"internal/wire/...", "internal/disk", "docs"},
 			why: "a command that knew the app could be given only by the process that has the home open; what asks " +
 				"the api alone works over a socket as well, and no verb is typed twice",
 		},
@@ -115,7 +115,7 @@ func house() []room {
 	// What a Markdown file says is a fact, whoever reads it, and trust must see in it what is made of it.
 	rooms = append(rooms,
 		room{path: "internal/front", floor: 1, why: mechanism},
-		room{path: "docs", floor: 1, why: "the documents are text, embedded for the agent that answers from them"},
+		room{path: "docs", floor: 1, why: "the documents are text, embedded for the agent and the command that tell them"},
 		room{path: "internal/mcp", floor: 1, packages: []string{"internal/mcp/entry"}, why: mechanism},
 		room{path: "internal/mcp/entry", floor: 1, why: "what an entry says is a fact, and trust must see what is " +
 			"started"},

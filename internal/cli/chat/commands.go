@@ -171,8 +171,8 @@ func findCommand(word string) (name, problem string) {
 func otherWords() map[string]string {
 	return map[string]string{
 		"memory":       "`troupe memory` in a terminal shows and edits what agents keep; /context shows what was read",
-		"config":       "settings are files, and docs/settings.md tells which; /status shows what holds",
-		"settings":     "settings are files, and docs/settings.md tells which; /status shows what holds",
+		"config":       "settings are files, and `troupe docs settings` tells which; /status shows what holds",
+		"settings":     "settings are files, and `troupe docs settings` tells which; /status shows what holds",
 		"init":         "ask the agent to write an AGENTS.md",
 		"plugins":      "`troupe plugins` in a terminal lists, adds and enables them",
 		"plugin":       "`troupe plugins` in a terminal lists, adds and enables them",
@@ -180,7 +180,7 @@ func otherWords() map[string]string {
 		"export":       "`troupe log` in a terminal prints the whole conversation",
 		"rewind":       "/undo takes back what tools did to files",
 		"output-style": "`troupe styles` in a terminal lists them; \"outputStyle\" in the settings chooses one",
-		"statusline":   "say what the line is to show, and that the agent Statusline is to write it; docs/settings.md",
+		"statusline":   "say what the line is to show, and that the agent Statusline is to write it",
 		"login":        "set the key of a model in the environment; `troupe mcp login` is for MCP servers",
 	}
 }

@@ -185,7 +185,7 @@ func modeText(now troupe.Mode) string {
 		}
 		b.WriteString(mark + string(m) + "\n")
 	}
-	return b.String() + "/mode NAME changes it; docs/permissions.md says what each allows."
+	return b.String() + "/mode NAME changes it; `troupe docs permissions` says what each allows."
 }
 
 // currentMode is the mode that holds, or would if the conversation began now.

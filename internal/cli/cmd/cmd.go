@@ -29,7 +29,7 @@ func All(c *console.Console, runner Runner) []*cobra.Command {
 		newDoctor(c),
 		newModels(c), newMemory(c),
 		newUndo(c),
-		newVersion(c),
+		newDocs(c), newVersion(c),
 	}
 }
 

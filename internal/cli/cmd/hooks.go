@@ -21,7 +21,7 @@ func newHooks(c *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "hooks", Short: "List the hooks that are set here", Args: console.NoArgs,
 		Long: `List the hooks that are set in this folder: at which moment each runs, for what, where it was set, and
-whether it counts. See docs/hooks.md.`,
+whether it counts. See "troupe docs hooks".`,
 		Example: "troupe hooks\ntroupe hooks try PreToolUse --tool Bash --input '{\"command\":\"git push\"}'",
 		RunE: inSettings(c, func(ctx context.Context, a api.API, _ []string) error {
 			list, err := a.Setup().Hooks(ctx, q)

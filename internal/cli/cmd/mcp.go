@@ -20,7 +20,7 @@ func newMCP(c *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "mcp", Short: "List, add and try MCP servers",
 		Long: `MCP servers bring tools to agents. They are written down in .mcp.json of a project, in settings, or for
-yourself with mcp add. See docs/mcp.md.`,
+yourself with mcp add. See "troupe docs mcp".`,
 		Example: "troupe mcp list\ntroupe mcp add github -e GITHUB_TOKEN='${GITHUB_TOKEN}' -- npx -y " +
 			"@modelcontextprotocol/server-github\ntroupe mcp test github",
 		Args: console.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

@@ -22,7 +22,7 @@ func newMCPServe(c *console.Console) *cobra.Command {
 		Use: "serve", Short: "Offer Troupe to other programs as an MCP server", Args: console.NoArgs,
 		Long: `Offer Troupe to other programs as an MCP server, over standard input and output: they start agents in this folder,
 follow and steer them, and have their results. What the agents may do is what these flags and your settings say; no call
-changes it. See docs/mcp.md.`,
+changes it. See "troupe docs mcp".`,
 		Example: "troupe mcp serve\ntroupe mcp serve --cwd ~/project --permission-mode acceptEdits --max-cost 5",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Begin.Cwd == "" {

@@ -25,7 +25,7 @@ import (
 func newPermissions(c *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "permissions", Short: "Show and test what agents may do here",
-		Long: `Rules, modes and the kernel decide what agents may do; see docs/permissions.md.
+		Long: `Rules, modes and the kernel decide what agents may do; see "troupe docs permissions".
 ` + "`list`" + ` shows every rule that holds in this folder and where it stands; ` + "`explain`" + ` says what would
 become of a call, without running it.`,
 		Example: `troupe permissions list

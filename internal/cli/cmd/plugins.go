@@ -23,7 +23,7 @@ func newPlugins(c *console.Console) *cobra.Command {
 		Long: `Plugins are folders with agents, commands, skills, hooks and MCP servers, whose names begin with the plugin's.
 Nothing of one counts until you enable it. They are found in ~/.config/troupe/plugins, in folders that you add, and
 among those that Claude Code has installed. A folder may also be a checkout of a marketplace: then each plugin that
-it lists is there. See docs/plugins.md.`,
+it lists is there. See "troupe docs plugins".`,
 		Example: `troupe plugins
 troupe plugins add ~/src/claude-code
 troupe plugins show code-review

@@ -70,7 +70,7 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 		"What to print: text, json (one object at the end) or stream-json (one event a line)")
 	fs.StringVar(&f.input, "input-format", formatWords,
 		"What to read: text, or stream-json: a line of JSON for each order "+
-			"(user, answer, stop, compact, end; docs/stream-json.md)")
+			"(user, answer, stop, compact, end; `troupe docs stream-json`)")
 	fs.BoolVar(&f.quiet, "quiet", false, "Do not show the agents at work")
 	fs.BoolVar(&f.verbose, "verbose", false, "Show the agents at work even if standard error is not a terminal")
 	fs.StringVar(&f.begin.Model, "model", "", "Model: opus, sonnet, haiku, provider/id, or script:FILE")

@@ -194,8 +194,9 @@ func (r *reader) decode(line []byte, v any) error {
 func (r *reader) fail(problem string, err error) error {
 	return &troupe.UserError{
 		Problem: fmt.Sprintf("%s:%d: %s", r.name, max(r.n, 1), problem),
-		Hint:    "Make it anew with `troupe record`; docs/recording.md describes the form.", Code: troupe.ExitUsage,
-		Err: err,
+		Hint:    "Make it anew with `troupe record`; `troupe docs recording` describes the form.",
+		Code:    troupe.ExitUsage,
+		Err:     err,
 	}
 }
 

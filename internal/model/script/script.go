@@ -42,7 +42,7 @@ func New(path string, data []byte) (*Provider, error) {
 	if err != nil {
 		return nil, &troupe.UserError{
 			Problem: err.Error(),
-			Hint:    "docs/script-model.md describes the form of a script.",
+			Hint:    "`troupe docs script-model` describes the form of a script.",
 			Code:    troupe.ExitUsage, Err: err,
 		}
 	}
