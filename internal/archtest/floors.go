@@ -115,7 +115,8 @@ func house() []room {
 	// What a Markdown file says is a fact, whoever reads it, and trust must see in it what is made of it.
 	rooms = append(rooms,
 		room{path: "internal/front", floor: 1, why: mechanism},
-		room{path: "docs", floor: 1, why: "the documents are text, embedded for the agent and the command that tell them"},
+		room{path: "docs", floor: 1, why: "the documents are text, embedded for the agent and the command that tell " +
+			"them"},
 		room{path: "internal/mcp", floor: 1, packages: []string{"internal/mcp/entry"}, why: mechanism},
 		room{path: "internal/mcp/entry", floor: 1, why: "what an entry says is a fact, and trust must see what is " +
 			"started"},
