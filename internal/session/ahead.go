@@ -41,7 +41,7 @@ func (bs *births) askAhead(births []birth) ([]birth, error) {
 		}
 		asking = append(asking, b.call)
 		byCall[b.call] = needs
-		lines = append(lines, b.Profile.Type+": "+strings.Join(strings.Fields(b.Title), " "))
+		lines = append(lines, b.Profile.Kind()+": "+strings.Join(strings.Fields(b.Title), " "))
 		if job := firstLine(b.asked); job != "" && job != b.Title {
 			lines = append(lines, "  “"+job+"”")
 		}

@@ -229,12 +229,8 @@ func (bs *births) affordable(births []birth) ([]birth, error) {
 	if limit <= 0 || len(births) == 0 {
 		return births, nil
 	}
-	var each troupe.Money
-	for i := range births {
-		cost, _ := bs.a.h.d.Models.Cost(births[i].Profile.Model, usualAgent())
-		each += cost
-	}
-	if each <= limit {
+	all := bs.expected(births)
+	if all <= limit {
 		return births, nil
 	}
 	first := births[0].call
@@ -246,7 +242,7 @@ func (bs *births) affordable(births []birth) ([]birth, error) {
 		return nil, bs.refuseAll(births, refusal(*ans))
 	}
 	why := fmt.Sprintf("starting %d agents at once is expected to cost about %s, more than %s (agents.ask_above_usd)",
-		len(births), each, limit)
+		len(births), all, limit)
 	d := troupe.Decision{Effect: troupe.Ask, Step: stepCost, Why: why}
 	if bs.a.tree.settings().AskFor <= 0 {
 		return nil, bs.refuseAll(births, why+"; this run cannot ask for permission")
@@ -255,15 +251,42 @@ func (bs *births) affordable(births []birth) ([]birth, error) {
 	var names []string
 	for i := range births {
 		calls = append(calls, births[i].call)
-		names = append(names, births[i].Profile.Type+": "+births[i].Title)
+		names = append(names, births[i].Profile.Kind()+": "+births[i].Title)
 	}
 	return nil, bs.a.requests.openRequests(calls, troupe.RequestBody{
 		Kind: troupe.RequestCost, Decision: d, Action: "start these agents:\n" + strings.Join(names, "\n"),
 	})
 }
 
-// usualAgent is what a sub-agent with a job of some size uses: a dozen turns over a context
-// that grows to some 30,000 tokens, most of it read from the provider's cache.
+// expected is what births will cost. Besides what each agent uses, forks read what they go on from at each turn; the
+// first of those that share it may have to write it to the provider's cache.
+func (bs *births) expected(births []birth) (all troupe.Money) {
+	written := map[*origin]bool{}
+	for i := range births {
+		b := &births[i]
+		cost := func(u troupe.Usage) troupe.Money {
+			c, _ := bs.a.h.d.Models.Cost(b.Profile.Model, u)
+			return c
+		}
+		all += cost(usualAgent())
+		if b.from == nil {
+			continue
+		}
+		n := b.from.Context()
+		all += usualTurns * cost(troupe.Usage{CacheRead: n})
+		if !written[b.from] {
+			written[b.from] = true
+			all += max(cost(troupe.Usage{CacheWrite: n}), cost(troupe.Usage{Input: n}))
+		}
+	}
+	return all
+}
+
+// usualTurns is how many replies a sub-agent with a job of some size has.
+const usualTurns = 12
+
+// usualAgent is what it uses: its turns over a context that grows to some 30,000 tokens, most of it read from the
+// provider's cache.
 func usualAgent() troupe.Usage {
 	return troupe.Usage{Input: 30_000, Output: 6_000, CacheRead: 200_000, CacheWrite: 30_000}
 }
