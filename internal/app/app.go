@@ -26,6 +26,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/store/sqlite"
 	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/tool/all"
+	"github.com/troupe-dev/troupe/internal/workspace/worktree"
 )
 
 // Env is what the process was started with.
@@ -70,6 +71,7 @@ type App struct {
 	starting sync.Mutex             // held while the engine is made, and to close it
 	engine   atomic.Pointer[engine] // nil until something runs here
 	learned  learned
+	keeper   *worktree.Keeper // of the folders that agents have of their own
 	logins   logins
 	lines    statusLines
 	defined  definedAgents
@@ -112,7 +114,7 @@ func OpenSettings(env Env) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.settings, a.warnings = p.settings, p.warnings
+	a.settings, a.warnings, a.keeper = p.settings, p.warnings, keeperOf(a)
 	a.models = newModels(env, a.dirs, a.settings)
 	return a, nil
 }

@@ -21,7 +21,7 @@ type toolbox struct {
 
 func (a *App) newToolbox(g *guard) (*toolbox, error) {
 	o := all.Options{
-		Skill: skill.Options{Use: skills{a, g}.use},
+		Skill: skill.Options{Use: skills{a, g}.use}, Merger: merger{a, g},
 		Shell: shell.Options{Confine: g.confine},
 		Web:   web.Options{UserAgent: "troupe/" + a.env.Version, Local: a.settings.LocalHosts},
 	}

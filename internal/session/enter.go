@@ -48,8 +48,7 @@ func (p *place) exit(ctx context.Context, i int) error {
 	case !p.has():
 		return p.a.stage(resultOf(c, "You are in no worktree.", true))
 	case !p.ready(ctx, false):
-		p.park(i)
-		return nil
+		return p.park(ctx, i)
 	}
 	stay := othersIn(p.a.tree, s.Workspace.Owner)
 	if len(p.a.tasks.shells) > 0 {

@@ -163,16 +163,21 @@ func (p *place) begin(ctx context.Context, op placeOp, do func(ctx context.Conte
 }
 
 // park has a call wait until the folder is ready.
-func (p *place) park(i int) {
+func (p *place) park(ctx context.Context, i int) error {
 	if p.parked == nil {
 		p.parked = make(map[int]bool)
 	}
 	p.parked[i] = true
+	// The reply with the call is told before what becomes of the call.
+	if err := p.a.flush(ctx, nil); err != nil {
+		return err
+	}
 	if deltas := p.a.h.d.Deltas; deltas != nil {
 		c := p.a.st.Calls[i]
 		deltas(p.a.root, p.a.id, Delta{After: p.a.st.Session.Seq, Stage: troupe.StageWorkspace,
 			Call: troupe.Coord{Reply: c.Reply, Call: c.Index}})
 	}
+	return nil
 }
 
 // save keeps what the calls so far have changed, while the model is asked for more.

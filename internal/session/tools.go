@@ -90,8 +90,7 @@ func (cs *calls) runCall(ctx context.Context, i int) error {
 // way out leaves the call with a result, or in hand.
 func (cs *calls) runTool(ctx context.Context, i int, runner tool.Runner) error {
 	if !cs.a.place.ready(ctx, cs.reads(i)) {
-		cs.a.place.park(i)
-		return nil
+		return cs.a.place.park(ctx, i)
 	}
 	j := cs.ready[i]
 	delete(cs.ready, i)

@@ -62,6 +62,20 @@ func TestPlantedBugs(t *testing.T) {
 		"a model call goes on when its session's time is up":       deafModel,
 		"forks are told more than their parents":                   forksToldMore,
 
+		// what is done to folders of sessions
+		"tools begin before their folder is there": onWorkspaces(func(w session.Workspaces) session.Workspaces {
+			return unmade{w}
+		}),
+		"a folder has another base after a crash": onWorkspaces(func(w session.Workspaces) session.Workspaces {
+			return &rebased{Workspaces: w}
+		}),
+		"an end tells another tip than is kept": onWorkspaces(func(w session.Workspaces) session.Workspaces {
+			return elsewhere{w}
+		}),
+		"a folder is removed while others work in it": onWorkspaces(func(w session.Workspaces) session.Workspaces {
+			return crowded{w}
+		}),
+
 		// what holds calls back
 		"the governor forgets somebody":                  func() func(*session.Deps) { return onGovernor(true) },
 		"a call that failed does not leave the governor": func() func(*session.Deps) { return onGovernor(false) },

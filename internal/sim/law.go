@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,6 +33,7 @@ type party struct {
 	background bool
 	fork       bool
 	versions   []version
+	work       troupe.Workspace
 }
 
 // version is what a session was granted from some event on. Between its commit and the moment
@@ -47,7 +49,8 @@ type version struct {
 }
 
 func (l *law) born(id troupe.SessionID, seq int64, b troupe.Created) {
-	p := &party{parent: b.Parent, profile: b.Profile, depth: b.Depth, background: b.Background, path: b.Name}
+	p := &party{parent: b.Parent, profile: b.Profile, depth: b.Depth, background: b.Background, path: b.Name,
+		work: b.Workspace}
 	if p.path == "" {
 		p.path = "main"
 	}
@@ -87,9 +90,19 @@ func (l *law) add(id troupe.SessionID, seq int64, auth troupe.Authority) {
 	leads := l.w.climate.caps.MaxDepth > p.depth
 	at := l.gate.LayerOf(p.path, p.profile, auth, leads, p.background)
 	at.Session = id
+	if p.work.Kind != "" { // whatever its mode, commands write nothing but its folder
+		at.Sandbox = troupe.LevelWorkspace.Meet(cmp.Or(at.Sandbox, troupe.LevelWorkspace))
+	}
 	p.versions = append(p.versions, version{
 		seq: seq, from: l.w.now, auth: auth, inherits: auth.Mode == "", gate: at,
 	})
+}
+
+// moved: a main agent has gone into a folder of its own, or back.
+func (l *law) moved(id troupe.SessionID, seq int64, b troupe.WorkspaceChanged) {
+	p := l.parties[id]
+	p.work = b.Workspace
+	l.add(id, seq, p.versions[len(p.versions)-1].auth)
 }
 
 // placed: a process has taken in what it committed.
@@ -159,10 +172,15 @@ func (l *law) chains(id troupe.SessionID, from, to time.Time, visit func([]gate.
 
 // decide asks the gate about a call as its session would have.
 func (l *law) decide(id troupe.SessionID, c *turn.Call, access troupe.Access, chain []gate.Layer) troupe.Decision {
-	g := guard{l.w}
+	g, root, work := guard{l.w}, "/sim", l.parties[id].work
+	var also []string
+	if work.Kind.Made() {
+		root, also, chain = work.Folder, []string{work.Of}, gate.Mirror(chain, work, "")
+	}
 	return l.gate.Decide(gate.Query{
-		Tool: c.Name, Access: access, Chain: chain, Judged: l.w.verdict(id, c), Roots: []string{"/sim", outputDir(id)},
-		Levels: g.w.climate.levels, Protected: []string{guarded}, Resolve: g.Resolve,
+		Tool: c.Name, Access: access, Chain: chain, Judged: l.w.verdict(id, c), Roots: []string{root, outputDir(id)},
+		Readable: also,
+		Levels:   g.w.climate.levels, Protected: []string{guarded}, Resolve: g.Resolve,
 	})
 }
 
@@ -181,6 +199,9 @@ func (l *law) some(id troupe.SessionID, c *turn.Call, from, to time.Time, ok fun
 func (l *law) bound(id troupe.SessionID) troupe.Level {
 	out := troupe.LevelNone
 	for p := l.parties[id]; p != nil; p = l.parties[p.parent] {
+		if p.work.Kind != "" {
+			out = out.Meet(troupe.LevelWorkspace)
+		}
 		if p.profile.Sandbox != "" {
 			out = out.Meet(p.profile.Sandbox)
 		}

@@ -53,6 +53,9 @@ func (w *world) drawCall(id troupe.SessionID) (name, input string) {
 		if w.one(4) {
 			return "Agent", []string{"%", "%!"}[w.rng.IntN(2)]
 		}
+		if w.one(3) {
+			and += "^"
+		}
 		return "Agent", and + name + []string{"", "", "@reader", "@boxed", "@planner", "@editor",
 			"@trusted"}[w.rng.IntN(7)]
 	case n < 16:
@@ -69,7 +72,7 @@ func (w *world) drawCall(id troupe.SessionID) (name, input string) {
 	case n < 23:
 		return "AskUserQuestion", ""
 	case n < 25:
-		return []string{"EnterPlanMode", "ExitPlanMode"}[w.rng.IntN(2)], ""
+		return []string{"EnterPlanMode", "ExitPlanMode", "EnterWorktree", "ExitWorktree"}[w.rng.IntN(4)], ""
 	default:
 		status := troupe.BoardStatuses()[w.rng.IntN(4)]
 		return "TaskUpdate", fmt.Sprintf("%d %s", 1+w.rng.IntN(3), status)
@@ -111,6 +114,8 @@ func tools(p *process) tool.Set {
 		{Name: "AskUserQuestion", Holder: troupe.NamedAgents},
 		{Name: "EnterPlanMode", Holder: troupe.MainAgent},
 		{Name: "ExitPlanMode", Holder: troupe.Planners},
+		{Name: "EnterWorktree", Class: troupe.ClassRead, Holder: troupe.MainAgent},
+		{Name: "ExitWorktree", Class: troupe.ClassRead, Holder: troupe.MainAgent},
 	} {
 		out = append(out, tool.Descriptor{ToolFacts: f, Intent: func(input string) (troupe.Intent,
 			error) {
@@ -131,8 +136,12 @@ func intent(name, input string) (troupe.Intent, error) {
 		if strings.HasPrefix(bare, "%") {
 			return troupe.Spawn{Description: "beside it", Prompt: "do a part", Fork: true, Wait: bare != "%"}, nil
 		}
+		bare, tree := strings.CutPrefix(bare, "^")
 		name, kind, own := strings.Cut(bare, "@")
 		sp := troupe.Spawn{Description: "part of it", Prompt: "do a part", Type: "worker", Name: name, Background: and}
+		if tree {
+			sp.Workspace = troupe.WorkspaceTree
+		}
 		if own {
 			sp.Type, sp.Prompt = kind, "mend ./file"
 		}
@@ -151,6 +160,10 @@ func intent(name, input string) (troupe.Intent, error) {
 		return troupe.EnterPlan{}, nil
 	case "ExitPlanMode":
 		return troupe.ExitPlan{}, nil
+	case "EnterWorktree":
+		return troupe.EnterWorktree{}, nil
+	case "ExitWorktree":
+		return troupe.ExitWorktree{}, nil
 	case "TaskCreate":
 		return troupe.BoardCreate{Subject: "a part"}, nil
 	case "TaskUpdate":
@@ -216,6 +229,9 @@ func (r runner) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 		return tool.Errorf("stopped"), nil
 	}
 	out := tool.Output{Blocks: []troupe.Block{troupe.Text("done")}}
+	if r.name != "Read" && !w.acts(r.p, env.Cwd) {
+		return tool.Errorf("the working folder is not there"), nil
+	}
 	switch r.name {
 	case "Bash":
 		out.Evidence.Commands = []troupe.CommandRun{w.execute(r.Access().Command, env)}

@@ -249,7 +249,12 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 	case troupe.Replied:
 		h.law.said[troupe.Fork{Session: id, Generation: st.Generation, Seq: e.Seq}] = b.Reply
 		h.asked[id] = slices.DeleteFunc(h.asked[id], func(a asked) bool { return a.seq <= st.SealedAt() })
+	case troupe.WorkspaceReady:
+		h.w.placed(st.Session, b)
+	case troupe.WorkspaceChanged:
+		h.law.moved(id, e.Seq, b)
 	case troupe.Ended:
+		h.w.placed(st.Session, b)
 		delete(h.halted, id)
 		h.unpaired(e, st.Session.Run)
 	case troupe.HookRan:

@@ -51,6 +51,8 @@ type world struct {
 	autoSaid map[string]troupe.Effect        // what the model of mode auto said, by the question
 	sent     map[troupe.SessionID]sentBefore // the last request of each session
 	calls    int                             // model calls so far
+	grounds  map[troupe.SessionID]*ground    // folders of sessions, by whom they were made for
+	bases    int                             // commits that they began with
 }
 
 // schedule is what is under way, in all processes.
@@ -153,6 +155,9 @@ func (w *world) one(n int) bool { return w.rng.IntN(n) == 0 }
 // step plays one task, or a calamity, or lets somebody speak. It returns false when the tree
 // has come to rest and nobody wants anything any more.
 func (w *world) step() (bool, error) {
+	if lost := w.unreached(); lost != "" {
+		w.broken("%s", lost)
+	}
 	w.bury()
 	if len(w.coming) == 0 && (w.live == nil || w.live.dead || w.live == w.left) {
 		if w.live != nil && w.one(3) {

@@ -1,0 +1,225 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/tool/files"
+	toolworktree "github.com/troupe-dev/troupe/internal/tool/worktree"
+	"github.com/troupe-dev/troupe/internal/workspace/worktree"
+)
+
+// merger implements what MergeWorktree needs: it merges into the folder of the session that asks.
+type merger struct {
+	app   *App
+	guard *guard
+}
+
+// Merge implements toolworktree.Merger.
+func (m merger) Merge(env tool.Env, name string) (out toolworktree.Merging, err error) {
+	row, into, err := m.find(env, name)
+	if err != nil {
+		return out, err
+	}
+	got, err := m.app.keeper.Merge(m.guard.ctx(), row.Workspace, into)
+	if err != nil {
+		return out, err
+	}
+	out = toolworktree.Merging{Name: row.Workspace.Name, Left: got.Left}
+	if len(got.Conflicts) > 0 {
+		out.Conflicts = conflictText(row.Workspace.Name, got.Conflicts)
+		return out, nil
+	}
+	for _, c := range got.Changes {
+		out.Writes = append(out.Writes, tool.Resolve(c.Path))
+	}
+	out.Text = mergeText(row.Workspace, got)
+	out.Apply = func(ctx context.Context, keep func([]byte) (string, error)) ([]troupe.FileTouch, error) {
+		return applyMerge(ctx, row.Workspace.Of, got.Changes, keep)
+	}
+	return out, nil
+}
+
+// HandBack implements toolworktree.Merger.
+func (m merger) HandBack(ctx context.Context, env tool.Env, name string) (string, error) {
+	row, into, err := m.find(env, name)
+	if err != nil {
+		return "", err
+	}
+	w := row.Workspace
+	if !row.There { // it was removed when its agent ended
+		if _, err := m.app.keeper.Open(ctx, w, worktree.Making{Hidden: into.Hidden}); err != nil {
+			return "", err
+		}
+	}
+	got, err := m.app.keeper.HandBack(ctx, w, into)
+	if err != nil {
+		return "", err
+	}
+	text := fmt.Sprintf("The worktree %s has what your folder has now, and the conflicts between markers in: %s.", w.Name,
+		strings.Join(got.Marked, ", "))
+	if len(got.Open) > 0 {
+		text += "\nNot shown by markers: " + conflictText(w.Name, got.Open)
+	}
+	return text + "\nTell its agent with SendMessage to resolve them there, and merge again when it has ended.", nil
+}
+
+// find looks up a workspace that was made from the folder of the session that asks, and what merging into that means.
+func (m merger) find(env tool.Env, name string) (row worktree.Row, into worktree.Into, err error) {
+	var s troupe.Session
+	err = m.app.trees.store.View(m.guard.ctx(), func(r store.Reader) error {
+		s, err = r.Session(env.Session)
+		return err
+	})
+	if err != nil {
+		return row, into, err
+	}
+	rows, err := m.app.keeper.List(m.guard.ctx(), "")
+	if err != nil {
+		return row, into, err
+	}
+	var found, near []worktree.Row
+	for _, r := range rows {
+		w := r.Workspace
+		switch {
+		case !troupe.Within(env.Cwd, w.Of) || troupe.Within(env.Cwd, w.Top):
+		case w.Name == name || string(w.Owner) == name:
+			found = append(found, r)
+		case strings.HasPrefix(w.Name, name):
+			near = append(near, r)
+		}
+	}
+	if len(found) == 0 {
+		found = near
+	}
+	switch len(found) {
+	case 0:
+		return row, into, fmt.Errorf("there is no worktree %q of this folder", name)
+	case 1:
+	default:
+		return row, into, fmt.Errorf("several worktrees begin with %q; name one whole", name)
+	}
+	hidden := m.guard.Hidden(session.PlaceOf(s)).Path
+	into.Hidden = func(path string) bool {
+		_, covered := hidden(path)
+		return covered
+	}
+	return found[0], into, nil
+}
+
+// applyMerge writes what was worked out, if every file still holds what it held then: all of it or, as far as that can
+// be told before, nothing.
+func applyMerge(ctx context.Context, of string, changes []worktree.Change, keep func([]byte) (string, error)) (
+	touched []troupe.FileTouch, err error) {
+	staged := make([]*files.Staged, len(changes))
+	defer func() {
+		for i, s := range staged {
+			if s != nil && i >= len(touched) {
+				err = errors.Join(err, s.Discard())
+			}
+		}
+	}()
+	touches := make([]troupe.FileTouch, len(changes))
+	for i, c := range changes {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if c.Link || c.WasLink {
+			continue
+		}
+		if touches[i], err = touchOf(c, keep); err != nil {
+			return nil, err
+		}
+		content := &c.Content
+		if c.Gone {
+			content = nil
+		}
+		if staged[i], err = files.Stage(c.Path, c.Was, content, fs.FileMode(c.Mode).Perm()); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.Path, err)
+		}
+	}
+	for i, c := range changes {
+		if err := publish(of, staged[i], c); err != nil {
+			return touched, fmt.Errorf("%s: %w; %d of %d files are merged", c.Path, err, i, len(changes))
+		}
+		touched = append(touched, touches[i])
+	}
+	return touched, nil
+}
+
+// touchOf is what the log says of one file that a merge writes. What it held is kept first.
+func touchOf(c worktree.Change, keep func([]byte) (string, error)) (t troupe.FileTouch, err error) {
+	t = troupe.FileTouch{Path: c.Path, Wrote: true, New: c.Was == ""}
+	old, exists, err := files.Now(c.Path)
+	if err != nil {
+		return t, fmt.Errorf("%s: %w", c.Path, err)
+	}
+	if !c.Gone {
+		t.Hash = tool.Hash(c.Content)
+	}
+	t.Added, t.Removed = files.CountLines(old, c.Content)
+	if exists && keep != nil {
+		if t.Before, err = keep(old); err != nil {
+			return t, fmt.Errorf("%s: what it holds could not be kept for undo first: %w", c.Path, err)
+		}
+	}
+	return t, nil
+}
+
+// publish makes one change. Links are made here; undo does not know them.
+func publish(of string, s *files.Staged, c worktree.Change) error {
+	if s != nil {
+		err := s.Publish()
+		if err == nil && !c.Gone && s.Mode() != 0 && c.Mode != 0 && s.Mode()&0o111 != fs.FileMode(c.Mode)&0o111 {
+			err = os.Chmod(c.Path, s.Mode()&^0o111|fs.FileMode(c.Mode)&0o111)
+		}
+		return err
+	}
+	_, err := worktree.Apply(of, []worktree.Change{c})
+	return err
+}
+
+// mergeText is what a person is asked about.
+func mergeText(w troupe.Workspace, m worktree.Merged) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "merge the worktree %s: %d files (+%d -%d lines)\n", w.Name, m.Files, m.Added, m.Removed)
+	for _, c := range m.Changes {
+		what := "change"
+		switch {
+		case c.Gone:
+			what = "remove"
+		case c.Was == "":
+			what = "create"
+		}
+		fmt.Fprintf(&b, "%s %s\n", what, c.Path)
+	}
+	return b.String()
+}
+
+// conflictText shows each place that two sides changed otherwise.
+func conflictText(name string, all []worktree.Conflict) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d files of %s conflict with what is here:\n", len(all), name)
+	for _, c := range all {
+		fmt.Fprintf(&b, "\n%s: %s\n", c.Path, c.Why)
+		for _, h := range c.Hunks {
+			fmt.Fprintf(&b, "<<<<<<< here, line %d\n%s=======\n%s>>>>>>> %s, line %d\n", h.Ours.First, h.Ours.Text,
+				h.Theirs.Text, name, h.Theirs.First)
+			if b.Len() > maxConflictText {
+				return b.String() + "… and more\n"
+			}
+		}
+	}
+	return b.String()
+}
+
+// maxConflictText is how many bytes of conflicts a model is shown.
+const maxConflictText = 24 << 10

@@ -1,0 +1,160 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/session"
+)
+
+// trees is where folders of sessions lie.
+const trees = "/sim-trees/"
+
+// ground is a session's own folder and the refs that keep what is in it. Content is how many effects it has seen; they
+// outlive processes.
+type ground struct {
+	there   bool
+	content int
+	kept    int // how much of it a ref reaches
+	base    string
+	toldOf  string // the base that the log names
+}
+
+// places implements session.Workspaces over a model of refs. Every operation stops now and then for long enough to be
+// cut off there by the death of its process.
+type places struct{ p *process }
+
+func (places) Plan(asks troupe.Session, w session.Wish) (troupe.Workspace, error) {
+	if strings.HasPrefix(w.Title, "Twin") {
+		return troupe.Workspace{}, fmt.Errorf("there is no repository")
+	}
+	top := trees + string(w.ID)
+	return troupe.Workspace{Kind: w.Kind, Owner: w.ID, Name: "n" + string(w.ID), From: asks.Dir(), Of: asks.Dir(), Top: top,
+		Folder: top, Branch: "troupe/" + string(w.ID)}, nil
+}
+
+func (w *world) ground(id troupe.SessionID) *ground {
+	if w.grounds == nil {
+		w.grounds = make(map[troupe.SessionID]*ground)
+	}
+	g := w.grounds[id]
+	if g == nil {
+		g = &ground{}
+		w.grounds[id] = g
+	}
+	return g
+}
+
+// goesOn lets time pass, and reports whether the process is still there behind it.
+func (s places) goesOn(ctx context.Context) bool {
+	s.p.w.sleep(ctx, time.Duration(s.p.w.rng.IntN(400))*time.Millisecond)
+	return ctx.Err() == nil && !s.p.dead
+}
+
+func (s places) Open(ctx context.Context, at troupe.Session) (troupe.WorkspaceBase, error) {
+	w := s.p.w
+	g := w.ground(at.Workspace.Owner)
+	if w.one(60) {
+		return troupe.WorkspaceBase{}, fmt.Errorf("the disk is full")
+	}
+	if !s.goesOn(ctx) {
+		return troupe.WorkspaceBase{}, context.Canceled
+	}
+	if g.base == "" {
+		w.bases++
+		g.base = "base" + strconv.Itoa(w.bases)
+	}
+	if !s.goesOn(ctx) {
+		return troupe.WorkspaceBase{}, context.Canceled
+	}
+	if !g.there {
+		g.there, g.content = true, g.kept
+	}
+	s.goesOn(ctx)
+	return troupe.WorkspaceBase{Commit: g.base}, nil
+}
+
+func (s places) Save(ctx context.Context, at troupe.Session, _ []string) (troupe.Checkpoint, error) {
+	g := s.p.w.ground(at.Workspace.Owner)
+	if s.p.w.one(60) {
+		return troupe.Checkpoint{}, fmt.Errorf("an object cannot be written")
+	}
+	n := g.content
+	if !s.goesOn(ctx) {
+		return troupe.Checkpoint{}, context.Canceled
+	}
+	g.kept = max(g.kept, n)
+	return troupe.Checkpoint{Tree: strconv.Itoa(n)}, nil
+}
+
+func (s places) Close(ctx context.Context, at troupe.Session, stay string) (troupe.WorkspaceResult, error) {
+	work := at.Workspace
+	out := troupe.WorkspaceResult{Kind: work.Kind, Name: work.Name, Folder: work.Folder, Branch: work.Branch, Kept: stay}
+	g := s.p.w.ground(work.Owner)
+	if s.p.w.one(60) {
+		return out, fmt.Errorf("the caller's repository is locked")
+	}
+	n := g.content
+	if !s.goesOn(ctx) {
+		return out, context.Canceled
+	}
+	g.kept = max(g.kept, n)
+	if !s.goesOn(ctx) {
+		return out, context.Canceled
+	}
+	out.Base, out.Tip = g.base, strconv.Itoa(g.kept)
+	if stay == "" && g.content == g.kept {
+		g.there, out.Gone = false, true
+	}
+	s.goesOn(ctx)
+	return out, nil
+}
+
+// acts notes an effect in the folder that a call acts in. It is false where there is none.
+func (w *world) acts(p *process, dir string) bool {
+	id, own := strings.CutPrefix(dir, trees)
+	if !own {
+		return true
+	}
+	g := w.ground(troupe.SessionID(id))
+	if !g.there {
+		if !p.zombie && len(w.owners.before) == 0 {
+			w.broken("a tool acts in %s, and there is no such folder", dir)
+		}
+		return false
+	}
+	g.content++
+	return true
+}
+
+// placed holds what the log says of a folder against what is so.
+func (w *world) placed(s troupe.Session, body troupe.Body) {
+	switch b := body.(type) {
+	case troupe.WorkspaceReady:
+		g := w.ground(s.Workspace.Owner)
+		if g.toldOf != "" && g.toldOf != b.Base.Commit {
+			w.broken("the base of %s was %s and is %s", s.ID, g.toldOf, b.Base.Commit)
+		}
+		g.toldOf = b.Base.Commit
+	case troupe.Ended:
+		if b.Outcome.Workspace != nil && b.Outcome.Workspace.Gone {
+			if n, err := strconv.Atoi(b.Outcome.Workspace.Tip); err != nil || n != w.ground(s.Workspace.Owner).kept {
+				w.broken("%s ended with %q, and %d is kept", s.ID, b.Outcome.Workspace.Tip, w.ground(s.Workspace.Owner).kept)
+			}
+		}
+	}
+}
+
+// unreached names a folder that is gone with something that no ref reaches; "" if there is none.
+func (w *world) unreached() string {
+	for id, g := range w.grounds {
+		if !g.there && g.content > g.kept {
+			return fmt.Sprintf("the folder of %s is gone, and of its %d effects only %d are kept", id, g.content, g.kept)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,53 @@
+package sim_test
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/session"
+)
+
+// onWorkspaces plants a bug in what makes folders.
+func onWorkspaces(wrap func(session.Workspaces) session.Workspaces) func() func(*session.Deps) {
+	return func() func(*session.Deps) {
+		return func(d *session.Deps) { d.Workspaces = wrap(d.Workspaces) }
+	}
+}
+
+// unmade says that a folder is there before it is.
+type unmade struct{ session.Workspaces }
+
+func (unmade) Open(context.Context, troupe.Session) (troupe.WorkspaceBase, error) {
+	return troupe.WorkspaceBase{Commit: "base1"}, nil
+}
+
+// rebased begins a folder anew each time it is opened.
+type rebased struct {
+	session.Workspaces
+
+	n int
+}
+
+func (w *rebased) Open(ctx context.Context, s troupe.Session) (troupe.WorkspaceBase, error) {
+	b, err := w.Workspaces.Open(ctx, s)
+	w.n++
+	b.Commit += strconv.Itoa(w.n)
+	return b, err
+}
+
+// elsewhere keeps another folder than that of the session that ends.
+type elsewhere struct{ session.Workspaces }
+
+func (w elsewhere) Close(ctx context.Context, s troupe.Session, stay string) (troupe.WorkspaceResult, error) {
+	out, err := w.Workspaces.Close(ctx, s, stay)
+	out.Tip += "0"
+	return out, err
+}
+
+// crowded removes a folder in which others still work.
+type crowded struct{ session.Workspaces }
+
+func (w crowded) Close(ctx context.Context, s troupe.Session, _ string) (troupe.WorkspaceResult, error) {
+	return w.Workspaces.Close(ctx, s, "")
+}
