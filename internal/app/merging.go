@@ -64,7 +64,8 @@ func (m merger) HandBack(ctx context.Context, env tool.Env, name string) (string
 	if err != nil {
 		return "", err
 	}
-	text := fmt.Sprintf("The worktree %s has what your folder has now, and the conflicts between markers in: %s.", w.Name,
+	text := fmt.Sprintf("The worktree %s has what your folder has now, and the conflicts between markers in: %s.",
+		w.Name,
 		strings.Join(got.Marked, ", "))
 	if len(got.Open) > 0 {
 		text += "\nNot shown by markers: " + conflictText(w.Name, got.Open)

@@ -33,7 +33,8 @@ func (places) Plan(asks troupe.Session, w session.Wish) (troupe.Workspace, error
 		return troupe.Workspace{}, fmt.Errorf("there is no repository")
 	}
 	top := trees + string(w.ID)
-	return troupe.Workspace{Kind: w.Kind, Owner: w.ID, Name: "n" + string(w.ID), From: asks.Dir(), Of: asks.Dir(), Top: top,
+	return troupe.Workspace{Kind: w.Kind, Owner: w.ID, Name: "n" + string(w.ID), From: asks.Dir(), Of: asks.Dir(),
+		Top:    top,
 		Folder: top, Branch: "troupe/" + string(w.ID)}, nil
 }
 
@@ -93,7 +94,8 @@ func (s places) Save(ctx context.Context, at troupe.Session, _ []string) (troupe
 
 func (s places) Close(ctx context.Context, at troupe.Session, stay string) (troupe.WorkspaceResult, error) {
 	work := at.Workspace
-	out := troupe.WorkspaceResult{Kind: work.Kind, Name: work.Name, Folder: work.Folder, Branch: work.Branch, Kept: stay}
+	out := troupe.WorkspaceResult{Kind: work.Kind, Name: work.Name, Folder: work.Folder, Branch: work.Branch,
+		Kept: stay}
 	g := s.p.w.ground(work.Owner)
 	if s.p.w.one(60) {
 		return out, fmt.Errorf("the caller's repository is locked")
@@ -143,7 +145,8 @@ func (w *world) placed(s troupe.Session, body troupe.Body) {
 	case troupe.Ended:
 		if b.Outcome.Workspace != nil && b.Outcome.Workspace.Gone {
 			if n, err := strconv.Atoi(b.Outcome.Workspace.Tip); err != nil || n != w.ground(s.Workspace.Owner).kept {
-				w.broken("%s ended with %q, and %d is kept", s.ID, b.Outcome.Workspace.Tip, w.ground(s.Workspace.Owner).kept)
+				w.broken("%s ended with %q, and %d is kept", s.ID, b.Outcome.Workspace.Tip,
+					w.ground(s.Workspace.Owner).kept)
 			}
 		}
 	}
@@ -153,7 +156,8 @@ func (w *world) placed(s troupe.Session, body troupe.Body) {
 func (w *world) unreached() string {
 	for id, g := range w.grounds {
 		if !g.there && g.content > g.kept {
-			return fmt.Sprintf("the folder of %s is gone, and of its %d effects only %d are kept", id, g.content, g.kept)
+			return fmt.Sprintf("the folder of %s is gone, and of its %d effects only %d are kept", id, g.content,
+				g.kept)
 		}
 	}
 	return ""

@@ -44,15 +44,20 @@ type world struct {
 	watch    watch
 	audience audience
 	people   people
-	effects  map[string]int // how often each call with effects happened
-	runs     map[string]int // how often each command was run
+	lasting
 	// verdicts are what the judge said last about each call.
 	verdicts map[string]troupe.Judgement
 	autoSaid map[string]troupe.Effect        // what the model of mode auto said, by the question
 	sent     map[troupe.SessionID]sentBefore // the last request of each session
 	calls    int                             // model calls so far
-	grounds  map[troupe.SessionID]*ground    // folders of sessions, by whom they were made for
-	bases    int                             // commits that they began with
+}
+
+// lasting is what processes have done to the world.
+type lasting struct {
+	effects map[string]int               // how often each call with effects happened
+	runs    map[string]int               // how often each command was run
+	grounds map[troupe.SessionID]*ground // folders of sessions, by whom they were made for
+	bases   int                          // commits that they began with
 }
 
 // schedule is what is under way, in all processes.
@@ -96,7 +101,7 @@ func Run(opt Options, st store.Store, kill func(troupe.OwnerID)) (Result, error)
 	w := &world{
 		rng: rand.New(rand.NewPCG(opt.Seed, 0x7e0)), opt: opt, store: st, kill: kill,
 		now:     time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
-		effects: make(map[string]int), runs: make(map[string]int), verdicts: make(map[string]troupe.Judgement),
+		lasting: lasting{effects: make(map[string]int), runs: make(map[string]int)}, verdicts: make(map[string]troupe.Judgement),
 		autoSaid: make(map[string]troupe.Effect),
 		sent:     make(map[troupe.SessionID]sentBefore),
 	}
