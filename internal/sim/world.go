@@ -100,8 +100,9 @@ type sentBefore struct {
 func Run(opt Options, st store.Store, kill func(troupe.OwnerID)) (Result, error) {
 	w := &world{
 		rng: rand.New(rand.NewPCG(opt.Seed, 0x7e0)), opt: opt, store: st, kill: kill,
-		now:     time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
-		lasting: lasting{effects: make(map[string]int), runs: make(map[string]int)}, verdicts: make(map[string]troupe.Judgement),
+		now:      time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+		lasting:  lasting{effects: make(map[string]int), runs: make(map[string]int)},
+		verdicts: make(map[string]troupe.Judgement),
 		autoSaid: make(map[string]troupe.Effect),
 		sent:     make(map[troupe.SessionID]sentBefore),
 	}
