@@ -154,7 +154,7 @@ func (v *View) remark(a *agent, body troupe.Body) {
 			why = strings.TrimSuffix(fmt.Sprintf("%s tokens became a summary of %s; %s", troupe.FormatTokens(had),
 				troupe.FormatTokens(b.Usage.Output), why), "; ")
 		}
-		v.line(a, v.paint(2, "~ the conversation was shortened:"), why)
+		wrapped(v, a, "", "~ the conversation was shortened: ", 2, why)
 	case troupe.BoardChanged:
 		for _, l := range v.board.Take(b) {
 			v.line(a, "", l)

@@ -398,6 +398,10 @@ func TestAnswersAndSavings(t *testing.T) {
 	if got := play(s, render.Options{Local: time.UTC}); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+	if got := play(s, render.Options{Local: time.UTC, Width: 60}); !strings.HasSuffix(got,
+		"~ the conversation was shortened: 84k tokens became a\n  summary of 2k; asked for\n") {
+		t.Errorf("at 60 columns:\n%s", got)
+	}
 }
 
 // TestSummaryIsNotAReply: what is said while the conversation is shortened is not shown.
