@@ -33,7 +33,7 @@ func (k *Keeper) HandBack(ctx context.Context, ws troupe.Workspace, in Into) (Ha
 		if err != nil {
 			return err
 		}
-		if !there || m.caller == nil {
+		if !there {
 			return &troupe.UserError{Problem: "the folder of the workspace " + ws.Name + " is not there",
 				Hint: "it is made again when its agent goes on"}
 		}
@@ -119,7 +119,8 @@ func (m *merging) marked(ctx context.Context, o *outcome, out *Handed) (string, 
 	return m.r.graft(ctx, o.tree, files)
 }
 
-// keepSnapshot has the caller's repository keep what its folder has now, and what it was compared with. One ref holds
+// keepSnapshot has the caller's repository keep what its folder has now, and what it was compared with; of a copy, the
+// keeper. One ref holds
 // all that the workspace was ever handed.
 func (m *merging) keepSnapshot(ctx context.Context) (string, error) {
 	compared, err := m.k.commit(ctx, m.r, m.base, "What both had in common")
@@ -141,6 +142,9 @@ func (m *merging) keepSnapshot(ctx context.Context) (string, error) {
 // bring copies a commit to the repository that the workspace is of, and then changes refs there.
 func (m *merging) bring(ctx context.Context, id string, commands ...string) error {
 	c := m.caller
+	if c == nil {
+		return m.bringHome(ctx, id)
+	}
 	if m.in.Folder != m.p.ws.Of {
 		var err error
 		if c, err = m.k.callerOf(ctx, m.p.ws.Of); err != nil {
@@ -160,6 +164,23 @@ func (m *merging) bring(ctx context.Context, id string, commands ...string) erro
 		return err
 	}
 	return errors.Join(c.update(ctx, commands), m.p.unpin(c))
+}
+
+// bringHome has the keeper of a copy keep a commit.
+func (m *merging) bringHome(ctx context.Context, id string) error {
+	r, err := m.k.keeper(m.p)
+	if err != nil {
+		return err
+	}
+	if err := m.r.hand(ctx, revisions([]string{id}, m.rec.Base.Commit), r, m.p.folder); err != nil {
+		return err
+	}
+	kept, err := readKept(m.p)
+	if err != nil {
+		return err
+	}
+	kept["merged"] = id
+	return kept.write(m.p)
 }
 
 // withoutMarkers takes out of a merge what still has the conflicts that were handed back.
