@@ -34,23 +34,34 @@ func (k *Keeper) Diff(ctx context.Context, ws troupe.Workspace, stat bool) (stri
 	if err != nil {
 		return "", err
 	}
+	var out string
+	if len(rec.Handed) > 0 {
+		err = k.mergeTree(ctx, p, rec, tree, Into{}, func(m *merging) error {
+			out, err = m.r.diff(ctx, m.given, tree, stat)
+			return err
+		})
+		return out, err
+	}
 	r, err := k.keeper(p)
 	if err != nil {
 		return "", err
 	}
+	return r.diff(ctx, rec.Base.Commit, tree, stat)
+}
+
+// diff compares two trees for people.
+func (r repo) diff(ctx context.Context, from, to string, stat bool) (string, error) {
 	args := []string{"diff", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames",
 		"--src-prefix=a/", "--dst-prefix=b/", "--submodule=short"}
 	if stat {
 		args = append(args, "--stat=100")
 	}
 	out := git.Capped{Limit: diffMost}
-	if err := r.runner.Stream(ctx, &out, append(args, rec.Base.Commit, tree, "--")...); err != nil {
+	if err := r.runner.Stream(ctx, &out, append(args, from, to, "--")...); err != nil {
 		return "", fmt.Errorf("git diff: %w", err)
 	}
 	if !out.Cut {
 		return out.Buf.String(), nil
 	}
-	const short = 12
-	return fmt.Sprintf("%s\n[cut here: git diff %s %s shows all of it]\n", out.Buf.String(), rec.Base.Commit[:short],
-		p.ws.Branch), nil
+	return fmt.Sprintf("%s\n[cut here: it is longer than %d bytes]\n", out.Buf.String(), diffMost), nil
 }

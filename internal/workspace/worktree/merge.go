@@ -78,6 +78,7 @@ type merging struct {
 	caller *caller
 	in     Into
 	base   string // trees
+	given  string // the base, with what was handed of the caller's and taken over
 	ours   string
 	theirs string
 }

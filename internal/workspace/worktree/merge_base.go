@@ -35,6 +35,7 @@ func (m *merging) settleBase(ctx context.Context) error {
 			return err
 		}
 	}
+	m.given = m.base
 	for _, tree := range m.rec.Offered {
 		if err := m.move(ctx, r, tree, m.ours, nil); err != nil {
 			return err

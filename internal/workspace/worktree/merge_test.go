@@ -155,3 +155,25 @@ func TestPains27(t *testing.T) {
 		t.Errorf("the caller's: %q", got)
 	}
 }
+
+// TestMergeRefused: what was offered and not written is offered again, whatever became of the caller's files.
+func TestMergeRefused(t *testing.T) {
+	b := newBench(t)
+	b.write("f.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n")
+	b.write("g.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n")
+	ws := b.made("refused")
+	put(t, filepath.Join(ws.Top, "f.txt"), "1\n2\n3\n4\n5\n6\n7\n8\n9\nten\n")
+	put(t, filepath.Join(ws.Top, "g.txt"), "one\n2\n3\n4\n5\n6\n7\n8\n9\nten\n")
+	b.shell(b.dir, "mkdir moved; mv f.txt moved/f.txt")
+	for range 2 {
+		m := b.merge(ws, Into{})
+		if len(m.Conflicts) > 0 || len(m.Changes) != 2 ||
+			string(m.Changes[1].Content) != "1\n2\n3\n4\n5\n6\n7\n8\n9\nten\n" {
+			t.Errorf("a moved file: %+v", m)
+		}
+	}
+	b.write("g.txt", "one\nand a half\n2\n3\n4\n5\n6\n7\n8\n9\n10\n")
+	if got := b.blocked(ws, Into{}); got != "g.txt: both sides changed it in one place" {
+		t.Errorf("a part of it: %s", got)
+	}
+}
