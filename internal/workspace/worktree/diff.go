@@ -37,7 +37,7 @@ func (k *Keeper) Diff(ctx context.Context, ws troupe.Workspace, stat bool) (stri
 	var out string
 	if len(rec.Handed) > 0 {
 		err = k.mergeTree(ctx, p, rec, tree, Into{}, func(m *merging) error {
-			out, err = m.r.diff(ctx, m.given, tree, stat)
+			out, err = compare(ctx, m.r, m.given, tree, stat)
 			return err
 		})
 		return out, err
@@ -46,11 +46,11 @@ func (k *Keeper) Diff(ctx context.Context, ws troupe.Workspace, stat bool) (stri
 	if err != nil {
 		return "", err
 	}
-	return r.diff(ctx, rec.Base.Commit, tree, stat)
+	return compare(ctx, r, rec.Base.Commit, tree, stat)
 }
 
-// diff compares two trees for people.
-func (r repo) diff(ctx context.Context, from, to string, stat bool) (string, error) {
+// compare shows people how two trees differ.
+func compare(ctx context.Context, r repo, from, to string, stat bool) (string, error) {
 	args := []string{"diff", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames",
 		"--src-prefix=a/", "--dst-prefix=b/", "--submodule=short"}
 	if stat {

@@ -274,7 +274,7 @@ func (m *merging) look(ctx context.Context) (scan, error) {
 // merge does it: two trees with the base between them, then what that changes in the caller's folder.
 func (m *merging) merge(ctx context.Context) (Merged, error) {
 	out := Merged{Snapshot: m.ours, Result: m.ours}
-	if err := m.r.attributes(ctx, m.ours); err != nil {
+	if err := layAttributes(ctx, m.r, m.ours); err != nil {
 		return out, err
 	}
 	o, err := m.k.threeWay(ctx, m.r, m.base, m.ours, m.theirs)

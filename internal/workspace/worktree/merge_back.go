@@ -45,7 +45,7 @@ func (k *Keeper) HandBack(ctx context.Context, ws troupe.Workspace, in Into) (Ha
 
 func (m *merging) handBack(ctx context.Context) (Handed, error) {
 	var out Handed
-	if err := m.r.attributes(ctx, m.ours); err != nil {
+	if err := layAttributes(ctx, m.r, m.ours); err != nil {
 		return out, err
 	}
 	o, err := m.k.threeWay(ctx, m.r, m.base, m.ours, m.theirs)

@@ -16,8 +16,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/disk"
 )
 
-// markers has git write conflicts with markers of a size, whatever a file's attributes say.
-func (r repo) markers(size int) error {
+// setMarkers has git write conflicts with markers of a size, whatever a file's attributes say.
+func setMarkers(r repo, size int) error {
 	const ours = "\n# of the merge\n"
 	path := r.aside("info/attributes")
 	data, err := disk.Read(path, 64<<20)
@@ -28,9 +28,9 @@ func (r repo) markers(size int) error {
 	return disk.Cache(path, fmt.Appendf(nil, "%s%s* conflict-marker-size=%d\n", carried, ours, size))
 }
 
-// attributes lays the files that say how others are merged where git looks for them. They can name what is built in,
+// layAttributes lays the files that say how others are merged where git looks for them. They can name what is built in,
 // such as union; what runs a program takes a setting, and the computation has none.
-func (r repo) attributes(ctx context.Context, tree string) error {
+func layAttributes(ctx context.Context, r repo, tree string) error {
 	r = r.with("GIT_INDEX_FILE=" + r.aside("index.attributes"))
 	if err := r.run(ctx, "read-tree", tree); err != nil {
 		return err

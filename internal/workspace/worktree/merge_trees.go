@@ -79,7 +79,7 @@ func (k *Keeper) threeWay(ctx context.Context, r repo, base, ours, theirs string
 
 // mergeTree runs git's merge of two commits, with markers of a size.
 func (r repo) mergeTree(ctx context.Context, ours, theirs string, size int) (*outcome, error) {
-	if err := r.markers(size); err != nil {
+	if err := setMarkers(r, size); err != nil {
 		return nil, err
 	}
 	out := git.Capped{Limit: outputMost}
