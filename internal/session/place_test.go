@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/fleet"
 	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/tool"
 )
 
 // folders makes folders of sessions that are nothing but notes of what was done to them. They outlive processes.
@@ -296,4 +298,85 @@ func TestPlaceWanted(t *testing.T) {
 		}
 		h.checkTree()
 	})
+}
+
+// withTrees gives the main agent the tools that take it into a worktree and back.
+func (f *folders) withTrees(p *process) {
+	p.deps = func(d *session.Deps) {
+		d.Workspaces = f
+		of := func(name string, in troupe.Intent) tool.Descriptor {
+			return tool.Descriptor{ToolFacts: troupe.ToolFacts{Name: name, Holder: troupe.MainAgent},
+				Intent: func(string) (troupe.Intent, error) { return in, nil }}
+		}
+		var all []tool.Descriptor
+		for _, f := range d.Tools.Facts() {
+			t, _ := d.Tools.Known(f.Name)
+			all = append(all, t)
+		}
+		d.Tools = tool.NewSet(append(all, of("In", troupe.EnterWorktree{Name: "mine"}),
+			of("Out", troupe.ExitWorktree{}))...)
+	}
+}
+
+func inTrees(b *fleet.Birth) { b.Profile.Tools = append(b.Profile.Tools, "In", "Out") }
+
+// TestEnterAndExit: a main agent goes into a worktree and back, its tools act where it is, and those born meanwhile stay
+// where they were born; nothing is lost where the folder cannot be closed.
+func TestEnterAndExit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, f := newHome(t), newFolders()
+		p := h.start(plays{"main": {call("In:"), call("Edit:a", "Agent:Kid"), call("In:"), call("Out:"), call("Out:"),
+			call("Read:b"), say("ok")}}.reply, f.withTrees)
+		p.beginAs(troupe.Caps{MaxDepth: 1}, inTrees).end()
+		root, kid := h.get(h.root), h.called("Kid")
+		if root.Dir() != "/ws" || root.Workspace.Kind != "" || kid.Dir() != "/trees/mine" {
+			t.Errorf("%s %s", root.Dir(), kid.Dir())
+		}
+		if got := strings.Join(h.happened(h.root), "; "); !strings.Contains(got, "workspace.changed; tool.finished; "+
+			"workspace.ready; tool.started") || strings.Count(got, "workspace.changed") != 2 {
+			t.Error(got)
+		}
+		if got := fmt.Sprint(f.notes); strings.Count(got, "close mine done") != 1 {
+			t.Error(got)
+		}
+		last := p.llm.of(h.root)
+		for _, want := range []string{"already", "You are back in /ws", "You are in no worktree"} {
+			if !strings.Contains(string(body(last[len(last)-1])), want) {
+				t.Errorf("the agent is not told %q", want)
+			}
+		}
+		h.checkTree()
+	})
+	synctest.Test(t, func(t *testing.T) {
+		h, f := newHome(t), newFolders()
+		f.fails["close"] = errors.New("the disk is full")
+		p := h.start(plays{"main": {call("In:"), call("Edit:a"), call("Out:"), say("ok")}}.reply, f.withTrees)
+		p.settings.Attended = true
+		p.beginAs(troupe.Caps{}, inTrees).end()
+		if s := h.get(h.root); s.Dir() != "/trees/mine" {
+			t.Errorf("what could not be kept was left: %s", s.Dir())
+		}
+	})
+}
+
+// TestPlaceOfAttended: in a conversation the end of a run saves the folder of the main agent and leaves it; where nobody
+// is, it is closed.
+func TestPlaceOfAttended(t *testing.T) {
+	t.Parallel()
+	for attended, want := range map[bool]string{true: "save mine all", false: "close mine"} {
+		synctest.Test(t, func(t *testing.T) {
+			h, f := newHome(t), newFolders()
+			p := h.start(plays{"main": {call("In:"), call("Edit:a"), say("ok")}}.reply, f.withTrees)
+			p.settings.Attended = attended
+			p.beginAs(troupe.Caps{}, inTrees).end()
+			if got := fmt.Sprint(f.notes); !strings.Contains(got, want) || attended == strings.Contains(got, "close") {
+				t.Errorf("attended %v: %s", attended, got)
+			}
+			if o := h.ofRun(h.root); attended != (o.Workspace == nil) {
+				t.Errorf("attended %v: %+v", attended, o.Workspace)
+			}
+			h.checkTree()
+		})
+	}
 }

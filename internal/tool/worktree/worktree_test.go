@@ -1,0 +1,121 @@
+package worktree_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/tool/tooltest"
+	"github.com/troupe-dev/troupe/internal/tool/worktree"
+)
+
+func find(t *testing.T, m worktree.Merger, name string) tool.Descriptor {
+	t.Helper()
+	all := worktree.Tools(m)
+	i := slices.IndexFunc(all, func(d tool.Descriptor) bool { return d.Name == name })
+	if i < 0 {
+		t.Fatalf("there is no %s", name)
+	}
+	return all[i]
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	for name, valid := range map[string]string{"EnterWorktree": `{"name":"x"}`, "ExitWorktree": `{}`} {
+		d := find(t, nil, name)
+		tooltest.Spec(t, d.Spec())
+		tooltest.Inputs(t, d.Spec(), valid, func(in string) error {
+			_, err := d.Intent(in)
+			return err
+		})
+	}
+	d := find(t, fakeMerger{}, "MergeWorktree")
+	tooltest.Spec(t, d.Spec())
+	tooltest.Inputs(t, d.Spec(), `{"worktree":"x","hand_back":true}`, func(in string) error {
+		_, err := d.Runner.Prepare(tool.Env{}, in)
+		return err
+	})
+	if got, err := find(t, nil, "EnterWorktree").Intent(`{"name":" fix "}`); err != nil ||
+		got != (troupe.EnterWorktree{Name: "fix"}) {
+		t.Errorf("%+v %v", got, err)
+	}
+}
+
+// fakeMerger knows a few worktrees by what becomes of them.
+type fakeMerger struct{ applied *bool }
+
+func (m fakeMerger) Merge(_ tool.Env, name string) (worktree.Merging, error) {
+	out := worktree.Merging{Name: name + "-1"}
+	switch name {
+	case "none":
+		return out, errors.New("there is no worktree")
+	case "clash":
+		out.Conflicts = "a.go: both sides"
+	case "clean":
+		out.Writes, out.Text, out.Left = []string{"/p/a.go", "/p/b.go"}, "change a.go", []string{"vendor: a submodule"}
+		out.Apply = func(context.Context, func([]byte) (string, error)) ([]troupe.FileTouch, error) {
+			*m.applied = true
+			return []troupe.FileTouch{{Path: "/p/a.go", Wrote: true, Added: 2},
+				{Path: "/p/b.go", Wrote: true, Removed: 1}}, nil
+		}
+	case "moved":
+		out.Writes = []string{"/p/a.go"}
+		out.Apply = func(context.Context, func([]byte) (string, error)) ([]troupe.FileTouch, error) {
+			return nil, errors.New("something else has changed it")
+		}
+	}
+	return out, nil
+}
+
+func (fakeMerger) HandBack(_ context.Context, _ tool.Env, name string) (string, error) {
+	if name == "clean" {
+		return "", errors.New("it has no conflicts")
+	}
+	return "it has the conflicts now", nil
+}
+
+// TestMerge: a merge is judged as an edit of exactly the files that it writes, and writes nothing where it conflicts.
+func TestMerge(t *testing.T) {
+	t.Parallel()
+	for input, want := range map[string]struct {
+		writes  int
+		says    string
+		isError bool
+		applied bool
+	}{
+		`{"worktree":"clean"}`: {2, "Merged clean-1: 2 files (+2 -1 lines), uncommitted.\nNot brought over: vendor: " +
+			"a submodule",
+			false, true},
+		`{"worktree":"clash"}`:                  {0, "Nothing was merged. a.go: both sides", true, false},
+		`{"worktree":"same"}`:                   {0, "Nothing is left to be merged from same-1.", false, false},
+		`{"worktree":"moved"}`:                  {1, "Nothing was merged: something else has changed it", true, false},
+		`{"worktree":"clash","hand_back":true}`: {0, "it has the conflicts now", false, false},
+		`{"worktree":"clean","hand_back":true}`: {0, "Nothing was handed back: it has no conflicts", true, false},
+	} {
+		applied := false
+		p, err := find(t, fakeMerger{&applied}, "MergeWorktree").Runner.Prepare(tool.Env{}, input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := p.Access()
+		if len(a.Writes) != want.writes || (a.Class == troupe.ClassEdit) != (want.writes > 0) {
+			t.Errorf("%s: %+v", input, a)
+		}
+		out, err := p.Run(t.Context(), tool.Env{})
+		if text := troupe.JoinText(out.Blocks); err != nil || text != want.says || out.IsError != want.isError ||
+			applied != want.applied || want.applied && len(out.Evidence.Files) != 2 {
+			t.Errorf("%s: %q %v %+v", input, text, err, out.Evidence)
+		}
+	}
+	if _, err := find(t, fakeMerger{}, "MergeWorktree").Runner.Prepare(tool.Env{}, `{"worktree":"none"}`); err == nil ||
+		!strings.Contains(err.Error(), "no worktree") {
+		t.Error(err)
+	}
+	if _, err := find(t, nil, "MergeWorktree").Runner.Prepare(tool.Env{}, `{"worktree":"x"}`); err == nil {
+		t.Error("it merges without a merger")
+	}
+}
