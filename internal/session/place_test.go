@@ -320,7 +320,8 @@ func (f *folders) withTrees(p *process) {
 
 func inTrees(b *fleet.Birth) { b.Profile.Tools = append(b.Profile.Tools, "In", "Out") }
 
-// TestEnterAndExit: a main agent goes into a worktree and back, its tools act where it is, and those born meanwhile stay
+// TestEnterAndExit: a main agent goes into a worktree and back, its tools act where it is, and those born meanwhile
+// stay
 // where they were born; nothing is lost where the folder cannot be closed.
 func TestEnterAndExit(t *testing.T) {
 	t.Parallel()
@@ -360,7 +361,8 @@ func TestEnterAndExit(t *testing.T) {
 	})
 }
 
-// TestPlaceOfAttended: in a conversation the end of a run saves the folder of the main agent and leaves it; where nobody
+// TestPlaceOfAttended: in a conversation the end of a run saves the folder of the main agent and leaves it; where
+// nobody
 // is, it is closed.
 func TestPlaceOfAttended(t *testing.T) {
 	t.Parallel()
