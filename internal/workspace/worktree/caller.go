@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -56,6 +57,14 @@ const copyHint = "isolation “copy” works on any folder"
 
 // callerOf looks at the repository whose work tree begins at a folder.
 func (k *Keeper) callerOf(ctx context.Context, of string) (*caller, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookMost)
+	defer cancel()
+	if pipe := pipeIn(of); pipe != "" {
+		return nil, refused(of, pipe+" is no file, and git would wait for it", copyHint)
+	}
+	if troupe.Within(of, k.folders) {
+		survey(of) // an agent's
+	}
 	g, err := git.Open(ctx, of, k.environ)
 	if err != nil {
 		return nil, refused(of, err.Error(), copyHint)
@@ -76,6 +85,47 @@ func (k *Keeper) callerOf(ctx context.Context, of string) (*caller, error) {
 		return nil, err
 	}
 	return c, c.readRefs(ctx)
+}
+
+// lookMost is how long looking at a repository may take.
+const lookMost = time.Minute
+
+// pipeIn finds what is neither file, link nor folder where git reads files of a repository.
+func pipeIn(of string) string {
+	git := filepath.Join(of, ".git")
+	if file, err := disk.Read(git, 1<<16); err == nil {
+		dir, _ := strings.CutPrefix(strings.TrimSpace(string(file)), "gitdir: ")
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(of, dir)
+		}
+		git = dir
+	}
+	odd := ""
+	look := func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil || e.IsDir() || e.Type().IsRegular():
+		case e.Type()&fs.ModeSymlink == 0:
+			odd = path
+		default:
+			if info, err := os.Stat(path); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+				odd = path
+			}
+		}
+		if odd != "" {
+			return fs.SkipAll
+		}
+		return nil
+	}
+	entries, err := os.ReadDir(git)
+	for _, e := range entries {
+		_ = look(filepath.Join(git, e.Name()), e, err)
+	}
+	for _, name := range []string{"refs", "info", "objects/info", "logs"} {
+		if odd == "" {
+			_ = filepath.WalkDir(filepath.Join(git, name), look)
+		}
+	}
+	return odd
 }
 
 func problem(err error) string {

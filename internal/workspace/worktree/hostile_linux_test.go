@@ -275,6 +275,45 @@ func TestHostileAgent(t *testing.T) {
 	}
 }
 
+// TestPipesOfACaller: what is no file in a caller's repository, which may be another agent's, is waited for by nobody.
+func TestPipesOfACaller(t *testing.T) {
+	for _, name := range []string{".git/config", ".git/HEAD", ".git/packed-refs", ".git/refs/heads/pipe", ".git/index",
+		".git/info/exclude", ".git/objects/info/alternates", ".gitignore", "sub/.gitattributes"} {
+		b := newBench(t)
+		outer := b.made("outer")
+		path := filepath.Join(outer.Top, name)
+		_ = os.Remove(path)
+		if err := syscall.Mkfifo(path, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ws, err := b.k.Plan(ctx, Wish{Owner: newID(t), Kind: troupe.WorkspaceTree, From: outer.Top})
+		if err == nil {
+			_, err = b.k.Open(ctx, ws, Making{})
+		}
+		if refused := strings.HasPrefix(name, ".git/"); (err != nil) != refused || ctx.Err() != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		cancel()
+		if res := b.close(outer); ctx.Err() != nil && !res.Gone && res.Kept == "" {
+			t.Errorf("%s: %+v", name, res)
+		}
+	}
+}
+
+// TestStaleLocks: what a git of ours that was killed left locked is free for the next one.
+func TestStaleLocks(t *testing.T) {
+	b := newBench(t)
+	ws := b.made("stale")
+	folder := filepath.Join(b.k.data, string(ws.Owner))
+	put(t, filepath.Join(folder, "repo.git/index.lock"), "")
+	put(t, filepath.Join(folder, "pack-123"), "")
+	put(t, filepath.Join(ws.Top, "new.txt"), "new\n")
+	if b.save(ws).Files != 1 || there(filepath.Join(folder, "pack-123")) {
+		t.Error("it was not saved, or something is left")
+	}
+}
+
 // TestBadHead: a worktree whose agent committed what git does not take is made again.
 func TestBadHead(t *testing.T) {
 	b := newBench(t)

@@ -93,6 +93,8 @@ func writeKeeper(p place, c *caller) error {
 // unlock frees what a killed git left locked: no other operation on this workspace goes on.
 func unlock(p place) error {
 	locks, err := filepath.Glob(filepath.Join(p.repo, "*.lock"))
+	packs, e2 := filepath.Glob(filepath.Join(p.folder, "pack-*")) // on their way
+	err, locks = errors.Join(err, e2), append(locks, packs...)
 	for _, lock := range locks {
 		err = errors.Join(err, os.Remove(lock))
 	}
