@@ -24,7 +24,7 @@ type Row struct {
 	Ended         bool  // its last run has ended, with Result
 	Result        *troupe.WorkspaceResult
 	Tip           string // the last commit that is known
-	// Unmerged: it has work that no other branch of the caller's has.
+	// Unmerged: it has work that neither another branch of the caller's has, nor the caller's folder.
 	Unmerged bool
 }
 
@@ -100,7 +100,28 @@ func (k *Keeper) row(ctx context.Context, rec *record, callers map[string]*calle
 		callers[rec.Workspace.Of] = c
 	}
 	row.Unmerged = p.unmerged(ctx, rec, c, kept)
-	return row, nil
+	if row.Unmerged && row.Ended {
+		// Comparing contents is for one at a time. A workspace that something goes on with is not waited for.
+		if release, err := k.holdFor(ctx, string(rec.Workspace.Owner), listWait); err == nil {
+			row.Unmerged = !p.brought(ctx, rec, kept)
+			release()
+		}
+	}
+	return row, ctx.Err()
+}
+
+// listWait is how long a list waits for the operations on one workspace.
+const listWait = time.Second
+
+// brought reports whether the caller's folder has all that the workspace changed, committed or not.
+func (p place) brought(ctx context.Context, rec *record, kept kept) bool {
+	already := false
+	err := p.k.mergeTree(ctx, p, rec, kept.newest(rec), Into{}, func(m *merging) error {
+		out, err := m.merge(ctx)
+		already = out.Already
+		return err
+	})
+	return err == nil && already
 }
 
 // tip is the last commit: what the agent's HEAD was, or what was committed for it at an end.
@@ -161,8 +182,9 @@ func size(folder string) int64 {
 	return n
 }
 
-// Prune removes folder, keeper and refs of a workspace whose work is in another branch of the caller's, or which has
-// none. Why says what stays, and for what reason.
+// Prune removes folder, keeper and refs of a workspace whose work is in another branch of the caller's or in the
+// caller's folder, or which has none. What no ref but the workspace's own reaches stays a ref. Why says what stays, and
+// for what reason.
 func (k *Keeper) Prune(ctx context.Context, id troupe.SessionID) (removed bool, why string, err error) {
 	if _, ok := troupe.ParseSessionID(string(id)); !ok {
 		return false, "", fmt.Errorf("a workspace of %q: %w", id, troupe.ErrNotFound)
@@ -213,8 +235,8 @@ func (p place) prune(ctx context.Context, rec *record) (removed bool, why string
 			return false, "the repository it is from cannot be read", nil //nolint:nilerr // it stays, and is said why
 		}
 	}
-	if p.unmerged(ctx, rec, c, kept) {
-		return false, "it has work that no other branch has", nil
+	if p.unmerged(ctx, rec, c, kept) && !p.brought(ctx, rec, kept) {
+		return false, "it has work that neither another branch nor " + p.ws.Of + " has", nil
 	}
 	if c != nil {
 		if why, err = p.pruneRefs(ctx, rec, c); err != nil {

@@ -17,6 +17,10 @@ const lockWait = 5 * time.Minute
 
 // hold waits until no other operation goes on with what a name stands for, in any process.
 func (k *Keeper) hold(ctx context.Context, name string) (release func(), err error) {
+	return k.holdFor(ctx, name, lockWait)
+}
+
+func (k *Keeper) holdFor(ctx context.Context, name string, most time.Duration) (release func(), err error) {
 	folder := filepath.Join(k.data, "locks")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
@@ -25,7 +29,7 @@ func (k *Keeper) hold(ctx context.Context, name string) (release func(), err err
 	if err != nil {
 		return nil, err
 	}
-	err = retry(ctx, lockWait, func() (bool, error) {
+	err = retry(ctx, most, func() (bool, error) {
 		err := tryLock(f)
 		return errors.Is(err, errLocked), err
 	})

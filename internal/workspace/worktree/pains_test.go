@@ -178,6 +178,21 @@ func TestPrune(t *testing.T) {
 	}
 	b.git(b.dir, "gc", "-q", "--prune=now")
 	b.has(b.dir, []string{"stashed"})
+	// What was merged into the caller's folder alone stays on its branch.
+	ws = b.made("brought")
+	put(t, filepath.Join(ws.Top, "two.txt"), "two\n")
+	res = b.close(ws)
+	if row, err := b.k.Find(t.Context(), b.dir, "brought"); err != nil || !row.Unmerged {
+		t.Errorf("row: %+v, %v", row, err)
+	}
+	b.write("two.txt", "two\n")
+	if row, err := b.k.Find(t.Context(), b.dir, "brought"); err != nil || row.Unmerged {
+		t.Errorf("brought: %+v, %v", row, err)
+	}
+	removed, why, err = b.k.Prune(t.Context(), ws.Owner)
+	if !removed || why != "" || err != nil || b.git(b.dir, "rev-parse", res.Branch) != res.Tip {
+		t.Errorf("brought: %v, %q, %v", removed, why, err)
+	}
 	if _, _, err := b.k.Prune(t.Context(), troupe.SessionID("../../etc")); err == nil {
 		t.Error("a path was pruned")
 	}
