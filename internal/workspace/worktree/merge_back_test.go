@@ -82,6 +82,25 @@ func TestHandBack(t *testing.T) {
 	b.fsck(filepath.Join(b.dir, ".git"), filepath.Join(b.k.data, string(third.Owner), "repo.git"))
 }
 
+// TestHandBackMoved: a conflict in a file that the agent moved is resolved where it is now.
+func TestHandBackMoved(t *testing.T) {
+	b := newBench(t)
+	b.write("f.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n")
+	ws := b.made("moved")
+	b.shell(ws.Top, "mkdir m && git mv f.txt m/f.txt")
+	put(t, filepath.Join(ws.Top, "m/f.txt"), "one\n2\n3\n4\n5\n6\n7\n8\n9\n")
+	b.write("f.txt", "uno\n2\n3\n4\n5\n6\n7\n8\nnine\n")
+	if h := b.handBack(ws); len(h.Marked) != 1 || h.Marked[0] != filepath.Join(ws.Top, "m/f.txt") {
+		t.Errorf("handed back: %+v", h)
+	}
+	put(t, filepath.Join(ws.Top, "m/f.txt"), "one, uno\n2\n3\n4\n5\n6\n7\n8\nnine\n")
+	b.brought(ws)
+	if got := get(filepath.Join(b.dir, "m/f.txt")); got != "one, uno\n2\n3\n4\n5\n6\n7\n8\nnine\n" ||
+		there(filepath.Join(b.dir, "f.txt")) {
+		t.Errorf("merged: %q", got)
+	}
+}
+
 // TestHandedMarkers: markers do not get to the caller, even when what they were about is gone there.
 func TestHandedMarkers(t *testing.T) {
 	b := newBench(t)

@@ -110,6 +110,15 @@ func (m *merging) move(ctx context.Context, r repo, state, side string, h *hande
 			files[d.name] = d.now
 		}
 	}
+	for name := range o.pieces {
+		for _, d := range brought {
+			// The side has moved the file: the conflict is where it is now.
+			if d.name != name && d.was.id != "" && d.was == o.stages[name][0] && d.now.id != "" &&
+				merged[d.name].id == "" && resolved(name) {
+				files[d.name] = d.now
+			}
+		}
+	}
 	m.base, err = r.graft(ctx, m.base, files)
 	return err
 }
