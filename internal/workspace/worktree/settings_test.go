@@ -155,7 +155,7 @@ func TestLocksOfOthers(t *testing.T) {
 // TestManyAtOnce: worktrees of one repository are made, saved and ended side by side while it is collected, by two
 // keepers as two processes have them; none fails, and nothing is lost.
 func TestManyAtOnce(t *testing.T) {
-	const agents = 24
+	const agents = 12
 	b := newBench(t)
 	keepers := []*Keeper{b.k, b.keeper()}
 	stop, collected := make(chan struct{}), make(chan struct{})
