@@ -265,12 +265,13 @@ func TestLongWaitIsTold(t *testing.T) {
 			}
 			says := plays{"": append(work, say("done")), "main": {call("Agent:&X"), say("it works"), say("it is done"),
 				say("again"), say("and again")}}
-			p := h.start(says.reply, func(p *process) {
+			setup := func(p *process) {
 				if attended {
 					p.settings.AskFor = time.Hour
 				}
 				p.deps = func(d *session.Deps) { d.Profiles = withHooks{inherits{p}, hooks} }
-			}).beginAs(troupe.Caps{MaxDepth: 1}, func(b *fleet.Birth) { b.Authority.Mode = troupe.ModeBypass })
+			}
+			p := h.start(says.reply, setup).beginAs(troupe.Caps{MaxDepth: 1}, func(b *fleet.Birth) { b.Authority.Mode = troupe.ModeBypass })
 			pass(115 * time.Second)
 			want(0) // its agent is at work
 			pass(60 * time.Second)
@@ -290,6 +291,12 @@ func TestLongWaitIsTold(t *testing.T) {
 			pass(time.Hour)
 			want(2) // it was left
 			p.pool.Close()
+			p = h.adopt(says.reply, true, setup)
+			pass(55 * time.Second)
+			want(2)
+			pass(10 * time.Second)
+			want(3) // it was taken up, and nothing was said
+			p.end()
 			h.checkTree()
 		})
 	}

@@ -360,6 +360,9 @@ func (t *tree) replace(got adopted) {
 	for _, a := range got.actors {
 		t.install(a)
 	}
+	if t.live == 0 {
+		awaitPerson(t)
+	}
 	t.keepLooking()
 	t.keepPulse()
 }

@@ -12,7 +12,8 @@ import (
 const longWait = time.Minute
 
 // awaitPerson has hooks told, once, if no agent of the tree is at work for long. Where no person can answer, none is
-// waited for. It is called with mu held, when the last session that was at work has ended.
+// waited for. It is called with mu held, when the last session that was at work has ended, and when a tree is taken up
+// in which none is.
 func awaitPerson(t *tree) {
 	atWork(t)
 	if t.run.AskFor > 0 {
@@ -34,12 +35,8 @@ func tellLongWait(t *tree) {
 		return
 	}
 	t.mu.Lock()
-	a := t.actors[t.root]
-	waits := t.up && !t.parted && a != nil && t.over()
-	var s troupe.Session
-	if waits {
-		s = a.staged.base
-	}
+	waits := t.up && !t.parted && t.actors[t.root] != nil && t.over()
+	s := t.top
 	t.mu.Unlock()
 	if !waits {
 		return

@@ -265,5 +265,5 @@ func parting(t *tree) (s troupe.Session, ok bool) {
 		return s, false
 	}
 	t.parted = true
-	return a.staged.base, true
+	return t.top, true
 }

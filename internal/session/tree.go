@@ -38,9 +38,10 @@ type tree struct {
 
 // marks are what is under way for a tree, or was done.
 type marks struct {
-	looking bool // for mail, before long
-	pulsing bool // a pulse is on its way
-	parted  bool // hooks were told that the tree is left
+	looking bool           // for mail, before long
+	pulsing bool           // a pulse is on its way
+	parted  bool           // hooks were told that the tree is left
+	top     troupe.Session // the root as it last came, began or ended: others than its actor may look at it
 	fresh   freshTypes
 	beside  map[*beside]bool // hooks that run and nothing waits for
 	// longWait keeps hooks from being told that a person is waited for; nil: none is.
@@ -84,6 +85,9 @@ func (t *tree) install(a *actor) {
 		return
 	}
 	t.actors[a.id] = a
+	if a.id == t.root {
+		t.top = a.st.Session
+	}
 	t.chain.set(&a.st, t.caps)
 	if a.st.Session.Status.Live() {
 		t.live++
@@ -174,6 +178,9 @@ func (t *tree) settled(a *actor) {
 	defer t.mu.Unlock()
 	if !t.has(a) {
 		return
+	}
+	if a.id == t.root {
+		t.top = a.st.Session
 	}
 	if !live && t.roles.own != nil {
 		t.roles.own.Ended(a.id)
