@@ -271,7 +271,8 @@ func TestLongWaitIsTold(t *testing.T) {
 				}
 				p.deps = func(d *session.Deps) { d.Profiles = withHooks{inherits{p}, hooks} }
 			}
-			p := h.start(says.reply, setup).beginAs(troupe.Caps{MaxDepth: 1}, func(b *fleet.Birth) { b.Authority.Mode = troupe.ModeBypass })
+			p := h.start(says.reply, setup).beginAs(troupe.Caps{MaxDepth: 1},
+				func(b *fleet.Birth) { b.Authority.Mode = troupe.ModeBypass })
 			pass(115 * time.Second)
 			want(0) // its agent is at work
 			pass(60 * time.Second)

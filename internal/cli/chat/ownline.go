@@ -20,6 +20,7 @@ type ownLine struct {
 	running bool
 	came    chan cameLine // room for one: the command's goroutine never waits for the conversation
 	stop    context.CancelFunc
+	shown   wire.StatusLine
 	told    string // the failure that was told
 }
 
@@ -80,6 +81,7 @@ func (o *ownLine) take(v *conversation, c cameLine) {
 		v.say("troupe: the status line of the settings fails: " + console.Clean(c.line.Failed))
 		o.told = c.line.Failed
 	}
+	v.own.shown = c.line
 	v.board.own = ownText(c.line, v.width(), v.color)
 	v.flow("")
 	if o.wanted {

@@ -4,7 +4,9 @@ package chat
 
 import (
 	"fmt"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/troupe-dev/troupe"
@@ -57,6 +59,30 @@ func TestStatusLineFails(t *testing.T) {
 	p.shows("it ran again")
 	if n := strings.Count(p.Shown(), "fails: "); n != 1 {
 		t.Errorf("the failure was told %d times:\n%s", n, p.Shown())
+	}
+}
+
+// TestStatusLineOfAnotherWidth: once the terminal has another width the line runs for that, and until it has said
+// something what it said before fits. The signal draws all screens of the process anew, so no other test runs beside
+// it.
+func TestStatusLineOfAnotherWidth(t *testing.T) {
+	f := newFake(func(f *fake, what string) { f.says("heard " + what) })
+	f.line = func(q wire.StatusQuery) wire.StatusLine {
+		return wire.StatusLine{Command: "sh line.sh", Text: fmt.Sprintf("for %d columns %s end", q.Columns,
+			strings.Repeat("long ", 14))}
+	}
+	p := sitAt(t, f, wire.Begin{Permissions: wire.Permissions{Mode: troupe.ModePlan}}, 100)
+	p.shows("for 100 columns")
+	p.shows(" end")
+	p.Resize(60, 30)
+	if err := syscall.Kill(os.Getpid(), syscall.SIGWINCH); err != nil {
+		t.Fatal(err)
+	}
+	p.shows("for 60 columns")
+	for row := range strings.Lines(p.Shown()) {
+		if strings.Contains(row, "for ") && !strings.HasSuffix(strings.TrimSpace(row), "…") {
+			t.Errorf("a row does not fit: %q", row)
+		}
 	}
 }
 

@@ -248,6 +248,10 @@ func (v *conversation) key(ctx context.Context, ev editor.Event) {
 			v.complain(err)
 		}
 		stand(v)
+	case editor.Resized:
+		v.board.own = ownText(v.own.shown, v.width(), v.color)
+		stand(v)
+		v.flow("")
 	case editor.EOF:
 		v.perform(ctx, v.m.eof())
 	case editor.Closed:

@@ -25,6 +25,7 @@ const (
 	Background                  // Ctrl-B where no text is
 	Plan                        // Shift-Tab
 	Escape                      // the Esc key; Text is what stands there unfinished
+	Resized                     // the terminal has another width
 	Closed                      // the terminal is gone; Err says how. It is the last event
 )
 

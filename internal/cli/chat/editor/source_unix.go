@@ -62,11 +62,12 @@ func (k keySource) cancel() { k.signal.Close() } //nolint:errcheck // closing is
 func (k keySource) close() error { return k.wake.Close() }
 
 // watchSize draws the foot anew when the terminal has another size, and takes the terminal
-// over again when the process was stopped and goes on. It listens from when it returns; what it
-// returns acts on what it hears.
+// over again when the process was stopped and goes on. Another width is told. It listens from when it returns; what
+// it returns acts on what it hears.
 func (e *Editor) watchSize() (watch func()) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGWINCH, syscall.SIGCONT)
+	columns := e.width()
 	return func() {
 		defer e.wg.Done()
 		defer signal.Stop(signals)
@@ -78,7 +79,12 @@ func (e *Editor) watchSize() (watch func()) {
 					e.retake()
 				}
 				e.redraw()
+				before := columns
+				columns = e.width()
 				e.mu.Unlock()
+				if columns != before {
+					e.emit(Event{Kind: Resized})
+				}
 			case <-e.done:
 				return
 			}
