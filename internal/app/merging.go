@@ -208,7 +208,11 @@ func mergeText(w troupe.Workspace, m worktree.Merged) string {
 // conflictText shows each place that two sides changed otherwise.
 func conflictText(name string, all []worktree.Conflict) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d files of %s conflict with what is here:\n", len(all), name)
+	if len(all) == 1 {
+		fmt.Fprintf(&b, "1 file of %s conflicts with what is here:\n", name)
+	} else {
+		fmt.Fprintf(&b, "%d files of %s conflict with what is here:\n", len(all), name)
+	}
 	for _, c := range all {
 		fmt.Fprintf(&b, "\n%s: %s\n", c.Path, c.Why)
 		for _, h := range c.Hunks {

@@ -28,7 +28,7 @@ import (
 func New(c *console.Console) *cobra.Command {
 	var keep bool
 	cmd := &cobra.Command{
-		Use: "demo [plan|fork]", Short: "Watch a whole run, offline and without a key",
+		Use: "demo [plan|fork|worktrees]", Short: "Watch a whole run, offline and without a key",
 		Long: `Copies a small Go project with a login bug into a temporary folder and has a team of agents
 find it, fix it and check the fix. The agents' words come from a file; every tool call is
 real, and so is what is measured: the diff, the tests, the durations.
@@ -37,13 +37,15 @@ With the word plan an agent looks first, asks a question, and writes a plan. Onl
 is approved does it change anything. The demo answers in your place, and says what.
 
 With the word fork an agent finds out what is wrong, and two copies of it take care of what is
-left at once: they know what it knows, at about a tenth of what telling them would cost.`,
-		Example: "troupe demo\ntroupe demo plan\ntroupe demo fork --keep",
+left at once: they know what it knows, at about a tenth of what telling them would cost.
+
+With the word worktrees three agents change the same files, each in a git worktree of its own;
+two merge by themselves, and the conflict of the third goes back to it. It needs git.`,
+		Example: "troupe demo\ntroupe demo plan\ntroupe demo fork --keep\ntroupe demo worktrees",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && scenes()[args[0]] == nil {
-				return console.Usage("there is no demo %q; there are `troupe demo`, `troupe demo plan` and `troupe "+
-					"demo fork`",
-					args[0])
+				return console.Usage("there is no demo %q; there are `troupe demo`, `troupe demo plan`, `troupe demo "+
+					"fork` and `troupe demo worktrees`", args[0])
 			}
 			return console.Args(0, 1)(cmd, args)
 		},
@@ -79,6 +81,11 @@ func execute(ctx context.Context, c *console.Console, s scene, keep bool) (err e
 	}
 	if err := unpackProject(project); err != nil {
 		return err
+	}
+	if s.git {
+		if err := commitProject(ctx, project); err != nil {
+			return err
+		}
 	}
 	d := demo{c: c, scene: s, home: filepath.Join(dir, "home"), project: project, script: script, bold: "%s"}
 	if err := os.WriteFile(script, d.replies(d.home), 0o600); err != nil {
@@ -197,6 +204,9 @@ func (d demo) diff() (string, error) {
 	var out strings.Builder
 	err := filepath.WalkDir(d.project, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
+			if err == nil && e.Name() == ".git" {
+				return filepath.SkipDir
+			}
 			return err
 		}
 		data, err := os.ReadFile(path)

@@ -24,9 +24,12 @@ var planScript []byte
 //go:embed fork.yaml
 var forkScript []byte
 
+//go:embed worktrees.yaml
+var treesScript []byte
+
 // scenes are the runs that can be asked for by name.
 func scenes() map[string]func() scene {
-	return map[string]func() scene{"plan": planning, "fork": forking}
+	return map[string]func() scene{"plan": planning, "fork": forking, "worktrees": apart}
 }
 
 // scene is a run that the demo shows.
@@ -34,6 +37,7 @@ type scene struct {
 	begin  wire.Begin
 	flags  string // as they would be typed
 	script []byte
+	git    bool // the project is in a repository
 }
 
 // fixing is a team that finds a bug and fixes it.
@@ -64,6 +68,15 @@ func forking() scene {
 	return scene{script: forkScript, flags: "--permission-mode acceptEdits ", begin: wire.Begin{
 		Prompt:      "People say they are signed out as soon as they sign in. Fix it, and take care of what is left.",
 		Permissions: wire.Permissions{Mode: troupe.ModeAcceptEdits, Allow: []string{"Bash(go test ./...)"}},
+	}}
+}
+
+// apart is three agents in worktrees of their own, two of which change the same lines.
+func apart() scene {
+	return scene{script: treesScript, flags: "--permission-mode acceptEdits ", git: true, begin: wire.Begin{
+		Prompt: "People are signed out at once. Mend that, let a lock say what to do, and warn people in the README.",
+		Permissions: wire.Permissions{Mode: troupe.ModeAcceptEdits,
+			Allow: []string{"Bash(go test ./...)", "Bash(git commit *)"}},
 	}}
 }
 

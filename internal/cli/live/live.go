@@ -262,6 +262,7 @@ func What(c troupe.Call, cwd string) string {
 		return ""
 	}
 	for _, key := range [...]string{"file_path", "command", "pattern", "description", "url", "path", "to", "task",
+		"worktree",
 		"subject", "taskId"} {
 		if s, ok := in[key].(string); ok && s != "" {
 			return strings.TrimPrefix(s, cwd+"/")

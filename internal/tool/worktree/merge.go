@@ -124,7 +124,11 @@ func (c *merging) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	for _, t := range touched {
 		added, removed = added+t.Added, removed+t.Removed
 	}
-	text := fmt.Sprintf("Merged %s: %d files (+%d -%d lines), uncommitted.%s", c.Name, len(touched), added, removed,
+	files := "files"
+	if len(touched) == 1 {
+		files = "file"
+	}
+	text := fmt.Sprintf("Merged %s: %d %s (+%d -%d lines), uncommitted.%s", c.Name, len(touched), files, added, removed,
 		c.left())
 	return tool.Output{Blocks: []troupe.Block{troupe.Text(text)}, Evidence: troupe.Evidence{Files: touched}}, nil
 }
