@@ -7,8 +7,7 @@ const ForkAgent = "fork"
 const MaxForkTurns = 200
 
 // ForkPlaceholder is the one result that every call of the reply that a fork goes on from has in the fork: what the
-// calls
-// came to is its parent's, and forks of one reply are to send the same bytes.
+// calls came to is its parent's, and forks of one reply are to send the same bytes.
 const ForkPlaceholder = "A fork goes on from here. What this call comes to is for the agent that made it."
 
 // Fork is where the log of a session goes on from its parent's: behind a reply, in the generation that this belongs to.

@@ -93,8 +93,7 @@ func refuse(hooks []setHook) {
 	for i := range hooks {
 		if h := &hooks[i]; h.Event == troupe.HookPreToolUse {
 			h.off, h.Broken = "", cmp.Or(h.Broken, "the folder has changed since it was trusted, so its hooks do not "+
-				"run; "+
-				"`troupe --trust` accepts it as it is now")
+				"run; `troupe --trust` accepts it as it is now")
 		}
 	}
 }

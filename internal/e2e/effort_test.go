@@ -110,8 +110,7 @@ func TestEffort(t *testing.T) {
 }
 
 // TestSkillsModel: the model and the effort of a skill hold for the replies in which it is followed, whoever used it,
-// and
-// those of the session again from a person's next prompt on, in another process too. A project's count once it is
+// and those of the session again from a person's next prompt on, in another process too. A project's count once it is
 // trusted.
 func TestSkillsModel(t *testing.T) {
 	t.Parallel()

@@ -45,8 +45,7 @@ func results(t *testing.T, p *place, ref string) (lines []string, opened, approv
 
 // TestPain09PlanHoldsForChildren: while an agent plans, its children change nothing either, whatever their definitions
 // say and rules allow: not the project, not the plan of their parent, by tools or by commands. One that plans by its
-// own
-// definition has a plan of its own, and a yes to that gives it what its parent has.
+// own definition has a plan of its own, and a yes to that gives it what its parent has.
 func TestPain09PlanHoldsForChildren(t *testing.T) {
 	t.Parallel()
 	var p *place

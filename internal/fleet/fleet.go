@@ -258,19 +258,16 @@ func Room(t troupe.Tree, r troupe.Reservation) (over turn.Bound, wait bool) {
 }
 
 // Again is the limit for which an attempt that failed is not made again, or empty: what it cost, another one may cost,
-// and no
-// estimate has to stand for it.
+// and no estimate has to stand for it.
 func Again(t troupe.Tree, before troupe.Reservation) turn.Bound {
 	tokens := t.Tally.Usage.Total()
 	switch {
 	case t.Caps.MaxCost > 0 && t.Tally.Cost+before.Cost > t.Caps.MaxCost:
 		return turn.Bound{Limit: turn.TreeCost, Words: fmt.Sprintf("the tree has cost %s of its %s, and another "+
-			"attempt "+
-			"at a call that failed may cost %s as before", t.Tally.Cost, t.Caps.MaxCost, before.Cost)}
+			"attempt at a call that failed may cost %s as before", t.Tally.Cost, t.Caps.MaxCost, before.Cost)}
 	case t.Caps.MaxTokens > 0 && tokens+before.Tokens > t.Caps.MaxTokens:
 		return turn.Bound{Limit: turn.TreeTokens, Words: fmt.Sprintf("the tree has used %d of its %d tokens, and "+
-			"another "+
-			"attempt at a call that failed may use %d as before", tokens, t.Caps.MaxTokens, before.Tokens)}
+			"another attempt at a call that failed may use %d as before", tokens, t.Caps.MaxTokens, before.Tokens)}
 	}
 	return turn.Bound{}
 }

@@ -23,8 +23,7 @@ const (
 )
 
 // Hash names all that a plugin holds: each file with its name and whether it may be run, each link by where it leads,
-// and
-// what an index says. What git keeps at the top of the folder is not in it. A link that leads out of the folder, or
+// and what an index says. What git keeps at the top of the folder is not in it. A link that leads out of the folder, or
 // to what git keeps, is an error: what it leads to could change unseen.
 func (p *Plugin) Hash() (string, error) {
 	h := sha256.New()

@@ -106,7 +106,7 @@ func (a *actor) letGo() {
 		a.timer()
 	}
 	// Each field and not the parts whole: what is under way still reads who they belong to.
-	a.exchange.callCancel, a.exchange.start = nil, nil
+	a.exchange.callCancel, a.exchange.start, a.exchange.enter = nil, nil, nil
 	a.calls.working, a.calls.ready, a.calls.now = nil, nil, nil
 	a.tasks.shells, a.tasks.told = nil, nil
 	a.timer, a.begun, a.hooks.cancel = nil, false, nil

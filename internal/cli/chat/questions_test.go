@@ -22,8 +22,7 @@ func twoQuestions() wire.Request {
 }
 
 // TestQuestions: one question after the other is shown with numbers, and answered by numbers, labels or words; nothing
-// is
-// sent before the last. What is no answer says why.
+// is sent before the last. What is no answer says why.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	const first = "┏━ main/x asks: question 1 of 2: Way\n┃   Which way?\n┃ 1  Left: the old way (holds if nobody " +

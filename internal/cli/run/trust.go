@@ -69,8 +69,7 @@ func asksFor(c *console.Console, u wire.Untrusted) (bool, error) {
 }
 
 // dropTyped forgets what was typed at a terminal before a question stands there: it answers none. What was meant for
-// the
-// conversation is typed again. What is typed once the question is there counts, so this comes before it.
+// the conversation is typed again. What is typed once the question is there counts, so this comes before it.
 func dropTyped(in io.Reader) {
 	if f, ok := in.(interface{ Fd() uintptr }); ok && term.IsTerminal(f.Fd()) {
 		flush(int(f.Fd()))
