@@ -198,6 +198,23 @@ type Setup interface {
 	Plugins(ctx context.Context, q wire.PluginQuery) (wire.PluginList, error)
 	// SetPlugin enables or disables a plugin, or adds or removes a folder.
 	SetPlugin(ctx context.Context, c wire.PluginChange) (wire.PluginList, error)
+	// Workspaces are the folders that sessions have of their own.
+	Workspaces() Workspaces
+}
+
+// Workspaces is about folders that sessions have of their own: worktrees, copies and empty ones.
+type Workspaces interface {
+	// Worktrees lists them, the oldest first.
+	Worktrees(ctx context.Context, q wire.WorktreeQuery) ([]wire.Worktree, error)
+	// DiffWorktree shows what was changed in one since its base, committed or not.
+	DiffWorktree(ctx context.Context, l wire.WorktreeLook) (wire.WorktreeDiff, error)
+	// MergeWorktree writes what was done in one to the folder that it is from, or puts its commits on a branch there.
+	// With conflicts nothing is written. It is the caller's own act, which no rule judges, and so what is protected is
+	// left out.
+	MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wire.MergedWorktree, error)
+	// PruneWorktrees removes those whose work is elsewhere, or which have none. Those that stay are told with the
+	// reason.
+	PruneWorktrees(ctx context.Context, p wire.WorktreePrune) ([]wire.PrunedWorktree, error)
 }
 
 // Serving is about MCP servers.

@@ -79,10 +79,15 @@ func (w *workspaces) Open(ctx context.Context, s troupe.Session) (troupe.Workspa
 	}
 	// What it is made from may itself be a folder of an agent's own.
 	hidden := p.all.HiddenIn(at.Work.Of, p.all.Hidden().Project())
-	return w.Keeper.Open(ctx, at.Work, worktree.Making{Link: p.settings.Worktree.Link, Hidden: func(path string) bool {
-		_, covered := hidden.Covers(path)
-		return covered
-	}})
+	base, err := w.Keeper.Open(ctx, at.Work, worktree.Making{Link: p.settings.Worktree.Link,
+		Hidden: func(path string) bool {
+			_, covered := hidden.Covers(path)
+			return covered
+		}})
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err() // whatever it was that could not be done any more
+	}
+	return base, err
 }
 
 // opening notes that a folder is being opened, until the returned function is called.

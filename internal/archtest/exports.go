@@ -39,9 +39,6 @@ func exported() map[string]string {
 		"httpd.Target":         reflected, "httpd.Where": reflected, "httpd.Asked": reflected,
 		"troupe.RightParent": laterUse,
 	}
-	for _, name := range []string{"Onto", "Prune"} {
-		out["worktree."+name] = "workspaces come step by step (ADR 0041)"
-	}
 	for _, name := range []string{
 		"sandbox.UnavailableError", "session.Wanted", "turn.Allowed",
 		"turn.RefusedError",

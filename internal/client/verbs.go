@@ -200,6 +200,28 @@ func (c *Client) Explain(ctx context.Context, p wire.Place, calls []wire.Call) (
 	return postFor[wire.Explained](ctx, c, "explain", "", wire.Explain{Place: p, Calls: calls})
 }
 
+// Workspaces implements api.Setup.
+func (c setup) Workspaces() api.Workspaces { return workspaces{c.to} }
+
+// workspaces implements api.Workspaces.
+type workspaces struct{ to *Client }
+
+func (c workspaces) Worktrees(ctx context.Context, q wire.WorktreeQuery) ([]wire.Worktree, error) {
+	return postFor[[]wire.Worktree](ctx, c.to, "worktrees", "", q)
+}
+
+func (c workspaces) DiffWorktree(ctx context.Context, l wire.WorktreeLook) (wire.WorktreeDiff, error) {
+	return postFor[wire.WorktreeDiff](ctx, c.to, "diff-worktree", "", l)
+}
+
+func (c workspaces) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wire.MergedWorktree, error) {
+	return postFor[wire.MergedWorktree](ctx, c.to, "merge-worktree", "", m)
+}
+
+func (c workspaces) PruneWorktrees(ctx context.Context, p wire.WorktreePrune) ([]wire.PrunedWorktree, error) {
+	return postFor[[]wire.PrunedWorktree](ctx, c.to, "prune-worktrees", "", p)
+}
+
 // Memories implements api.Setup.
 func (c setup) Memories(ctx context.Context, q wire.MemoryQuery) ([]wire.Memory, error) {
 	return postFor[[]wire.Memory](ctx, c.to, "memories", "", q)

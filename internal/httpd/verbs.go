@@ -175,6 +175,10 @@ func (o *operations) machine(h huma.API) {
 	queryBody(o, h, "skills", api.API.Skills)
 	setup(o, h, "memories", api.Setup.Memories)
 	setup(o, h, "set-memory", api.Setup.SetMemory)
+	workspaces(o, h, "worktrees", api.Workspaces.Worktrees)
+	workspaces(o, h, "diff-worktree", api.Workspaces.DiffWorktree)
+	workspaces(o, h, "merge-worktree", api.Workspaces.MergeWorktree)
+	workspaces(o, h, "prune-worktrees", api.Workspaces.PruneWorktrees)
 	queryBody(o, h, "rules", api.API.Rules)
 	queryBody(o, h, "explain", func(a api.API, ctx context.Context, x wire.Explain) (wire.Explained, error) {
 		return a.Explain(ctx, x.Place, x.Calls)
@@ -184,4 +188,10 @@ func (o *operations) machine(h huma.API) {
 // setup registers a verb of api.Setup.
 func setup[B, T any](o *operations, h huma.API, id string, fn func(api.Setup, context.Context, B) (T, error)) {
 	queryBody(o, h, id, func(a api.API, ctx context.Context, in B) (T, error) { return fn(a.Setup(), ctx, in) })
+}
+
+// workspaces registers a verb of api.Workspaces.
+func workspaces[B, T any](o *operations, h huma.API, id string,
+	fn func(api.Workspaces, context.Context, B) (T, error)) {
+	setup(o, h, id, func(a api.Setup, ctx context.Context, in B) (T, error) { return fn(a.Workspaces(), ctx, in) })
 }

@@ -71,8 +71,10 @@ type AgentProfile struct {
 	Memory  *Memory `json:"memory,omitempty"`
 	Initial string  `json:"initial_prompt,omitempty"`
 
-	Background bool     `json:"background,omitempty"`
-	Notes      []string `json:"notes"`
+	Background bool `json:"background,omitempty"`
+	// Workspace is where it works if a call does not say so; left out: where its parent does.
+	Workspace troupe.WorkspaceKind `json:"workspace,omitempty"`
+	Notes     []string             `json:"notes"`
 }
 
 // ToolOf says whether an agent has a tool.

@@ -63,6 +63,11 @@ func routes() []Route {
 		route("skills", post, "/v1/skills", "The skills and commands that can be used, and their files").large(),
 		route("memories", post, "/v1/memories", "What agents have kept for others of their type"),
 		route("set-memory", post, "/v1/memories/change", "Change what agents have kept, or forget it").large(),
+		route("worktrees", post, "/v1/worktrees", "The folders that sessions have of their own").slow(),
+		route("diff-worktree", post, "/v1/worktrees/diff", "What was changed in one since its base").slow(),
+		route("merge-worktree", post, "/v1/worktrees/merge", "Bring the work in one to the folder that it is "+
+			"from").slow(),
+		route("prune-worktrees", post, "/v1/worktrees/prune", "Remove those whose work is elsewhere").slow(),
 		route("rules", post, "/v1/rules", "The rules that hold for a run"),
 		route("explain", post, "/v1/explain", "What the gate would answer to calls").large(),
 	}

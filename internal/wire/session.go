@@ -19,7 +19,9 @@ type Session struct {
 	Title  string           `json:"title"`
 	Depth  int              `json:"depth"`
 	Cwd    string           `json:"cwd"`
-	Model  string           `json:"model"`
+	// Workspace is nil if its tools act in Cwd.
+	Workspace *troupe.Workspace `json:"workspace,omitempty" doc:"The folder that its tools act in, if that is not cwd"`
+	Model     string            `json:"model"`
 
 	Status  troupe.Status     `json:"status"`
 	Waiting troupe.WaitReason `json:"waiting,omitempty"`
@@ -48,6 +50,8 @@ type Session struct {
 	ActiveMS   int64     `json:"active_ms,omitempty" doc:"Of all its runs together, without the time between them; only in a report"`
 
 	Evidence *Evidence `json:"evidence,omitempty" doc:"What was measured in its last run; only in a report, of agents that ended"`
+	// Kept is nil if it had no folder of its own.
+	Kept *troupe.WorkspaceResult `json:"kept,omitempty" doc:"What became of its own folder at the end of its last run; only in a report"`
 	// Tree is what its whole tree adds up to; nil for a sub-agent.
 	Tree *Sums `json:"tree,omitempty" doc:"Of a main agent: what its whole tree adds up to"`
 	// Number is 0 for a main agent, and where one session is looked at by itself.
@@ -70,7 +74,7 @@ func SumsOf(t troupe.Tree) *Sums {
 // NewSession maps one session. now ends the duration of a session that is still live. What else is
 // known of it (Result, Running, Unpriced, Tree) is left to the caller.
 func NewSession(s troupe.Session, path string, now time.Time) Session {
-	return Session{
+	out := Session{
 		ID: s.ID, Root: s.Root, Parent: s.Parent, Coord: s.Coord, Name: s.Name, Path: path, Type: s.Type,
 		Title: s.Title,
 		Depth: s.Depth, Cwd: s.Cwd, Model: s.Model, Status: s.Status, Waiting: s.Waiting, Until: s.Until.UTC(),
@@ -81,6 +85,10 @@ func NewSession(s troupe.Session, path string, now time.Time) Session {
 		EndedAt: s.EndedAt.UTC(), Cut: s.Cut,
 		DurationMS: DurationMS(s, now),
 	}
+	if s.Workspace.Kind != "" {
+		out.Workspace = &s.Workspace
+	}
+	return out
 }
 
 // DurationMS is how long the session's last run took, or has taken until now.

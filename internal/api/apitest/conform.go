@@ -148,6 +148,25 @@ func asks() []ask {
 	add("Memories", func(ctx context.Context, a api.API) (any, error) {
 		return a.Setup().Memories(ctx, wire.MemoryQuery{Cwd: "/w", Agent: "a", Scope: "user", File: "MEMORY.md"})
 	})
+	for _, name := range []string{"fixer", "none"} {
+		q := wire.WorktreeQuery{Cwd: "/w", All: true, Name: name}
+		add("Worktrees", func(ctx context.Context, a api.API) (any, error) {
+			return a.Setup().Workspaces().Worktrees(ctx, q)
+		})
+		add("MergeWorktree", func(ctx context.Context, a api.API) (any, error) {
+			return a.Setup().Workspaces().MergeWorktree(ctx,
+				wire.WorktreeMerge{WorktreeQuery: q, Into: "b", DryRun: true})
+		})
+	}
+	add("DiffWorktree", func(ctx context.Context, a api.API) (any, error) {
+		return a.Setup().Workspaces().DiffWorktree(ctx, wire.WorktreeLook{WorktreeQuery: wire.WorktreeQuery{Name: "x"},
+			Stat: true})
+	})
+	add("PruneWorktrees", func(ctx context.Context, a api.API) (any, error) {
+		return a.Setup().Workspaces().PruneWorktrees(ctx, wire.WorktreePrune{Cwd: "/w", All: true,
+			Names:  []string{"a", "b"},
+			DryRun: true})
+	})
 	add("SetServer", func(ctx context.Context, a api.API) (any, error) {
 		return a.SetServer(ctx, wire.ServerChange{Cwd: "/w", Scope: "user", Name: "github",
 			Entry: []byte(`{"command":"x"}`)})
@@ -211,6 +230,11 @@ func verbs() (names []string) {
 		}
 	}
 	for m := range reflect.TypeFor[api.Setup]().Methods() {
+		if m.Name != "Workspaces" {
+			names = append(names, m.Name)
+		}
+	}
+	for m := range reflect.TypeFor[api.Workspaces]().Methods() {
 		names = append(names, m.Name)
 	}
 	return names

@@ -73,9 +73,11 @@ func Live(t *testing.T, a api.API, caller troupe.Caller) {
 		"Memories", "Plans", "PlanUndo", "Plugins", "Report",
 		"Request", "Requests",
 		"Rules", "Servers", "Skills", "StatusLine", "Tasks", "Tree", "Turns", "Untrusted", "Wait",
+		"DiffWorktree", "Worktrees",
 	}
 	// Nothing of these is in a log, or the log is gone.
-	silent := []string{"Leave", "Login", "Remove", "SetMemory", "SetPlugin", "SetServer", "Trust"}
+	silent := []string{"Leave", "Login", "MergeWorktree", "PruneWorktrees", "Remove", "SetMemory", "SetPlugin",
+		"SetServer", "Trust"}
 	for _, name := range verbs() {
 		if !slices.Contains(slices.Concat(looks, silent, l.wrote), name) {
 			t.Errorf("it is not known whether %s puts its caller on what it causes", name)
@@ -518,6 +520,7 @@ func (l *live) machine() {
 	l.plugins()
 	l.skills()
 	l.memories()
+	l.worktrees()
 	place := wire.Place{Cwd: l.dir, Permissions: wire.Permissions{Deny: []string{"Bash(rm:*)"}}}
 	if r, err := a.Rules(ctx, place); err != nil || r.Untrusted || len(r.Rules) != 2 {
 		l.t.Errorf("the rules are %+v, %v", r, err)
@@ -615,4 +618,24 @@ func (l *live) memories() {
 	q.File = "none.md"
 	_, err := l.a.Setup().Memories(l.t.Context(), q)
 	l.fails("a file that is none", err, troupe.ErrNotFound)
+}
+
+// worktrees looks for some where there are none.
+func (l *live) worktrees() {
+	l.t.Helper()
+	ctx, w := l.t.Context(), l.a.Setup().Workspaces()
+	q := wire.WorktreeQuery{Cwd: l.dir}
+	if list, err := w.Worktrees(ctx, q); err != nil || list == nil || len(list) != 0 {
+		l.t.Errorf("the worktrees are %+v, %v", list, err)
+	}
+	if list, err := w.PruneWorktrees(ctx, wire.WorktreePrune{Cwd: l.dir}); err != nil || list == nil || len(list) != 0 {
+		l.t.Errorf("pruned are %+v, %v", list, err)
+	}
+	q.Name = "none-such"
+	_, err := w.DiffWorktree(ctx, wire.WorktreeLook{WorktreeQuery: q})
+	l.fails("the difference of a worktree that there is not", err, troupe.ErrNotFound)
+	_, err = w.MergeWorktree(ctx, wire.WorktreeMerge{WorktreeQuery: q})
+	l.fails("a merge of a worktree that there is not", err, troupe.ErrNotFound)
+	_, err = w.PruneWorktrees(ctx, wire.WorktreePrune{Cwd: l.dir, Names: []string{q.Name}})
+	l.fails("to prune a worktree that there is not", err, troupe.ErrNotFound)
 }

@@ -515,6 +515,48 @@ func (setup) SetPlugin(_ context.Context, c wire.PluginChange) (wire.PluginList,
 	return wire.PluginList{Plugins: []wire.PluginRow{{ID: c.Name, Folder: c.Cwd, Why: string(c.Action)}}}, nil
 }
 
+// Workspaces implements api.Setup.
+func (w setup) Workspaces() api.Workspaces { return workspaces(w) }
+
+// workspaces implements api.Workspaces.
+type workspaces struct{ *World }
+
+// Worktrees implements api.Workspaces.
+func (workspaces) Worktrees(_ context.Context, q wire.WorktreeQuery) ([]wire.Worktree, error) {
+	if q.Name == "none" {
+		return nil, noWorktree()
+	}
+	return []wire.Worktree{{Name: q.Name, Of: q.Cwd, There: q.All, Made: Born(), Changed: Born(),
+		State:        wire.WorktreeUnmerged,
+		WorktreeSums: wire.WorktreeSums{Files: 1, Added: 2, Conflicts: []string{"a<b>"}}}}, nil
+}
+
+func noWorktree() error {
+	return &troupe.UserError{Problem: "no <worktree>", Hint: "h", Err: troupe.ErrNotFound}
+}
+
+// DiffWorktree implements api.Workspaces.
+func (workspaces) DiffWorktree(_ context.Context, l wire.WorktreeLook) (wire.WorktreeDiff, error) {
+	return wire.WorktreeDiff{Text: fmt.Sprint(l.Name, l.Stat)}, nil
+}
+
+// MergeWorktree implements api.Workspaces.
+func (w workspaces) MergeWorktree(_ context.Context, m wire.WorktreeMerge) (wire.MergedWorktree, error) {
+	if m.Name == "none" {
+		return wire.MergedWorktree{}, noWorktree()
+	}
+	w.did("merge %s %s %t", m.Name, m.Into, m.DryRun)
+	return wire.MergedWorktree{Branch: m.Into, Files: []wire.MergedFile{{Path: "/a<b>", Action: wire.MergeNew}},
+		Conflicts: []wire.WorktreeConflict{{Path: "c", Hunks: []wire.WorktreeHunk{
+			{Ours: wire.WorktreeLines{First: 3, Text: "x\n"}}}}}}, nil
+}
+
+// PruneWorktrees implements api.Workspaces.
+func (w workspaces) PruneWorktrees(_ context.Context, p wire.WorktreePrune) ([]wire.PrunedWorktree, error) {
+	w.did("prune %v %t", p.Names, p.DryRun)
+	return []wire.PrunedWorktree{{Worktree: wire.Worktree{Of: p.Cwd, Made: Born()}, Removed: p.All, Why: "y"}}, nil
+}
+
 // Memories implements api.Setup.
 func (w setup) Memories(_ context.Context, q wire.MemoryQuery) ([]wire.Memory, error) {
 	return []wire.Memory{{Agent: "a<b>" + q.Agent, Scope: q.Scope, Folder: q.Cwd, Files: []string{q.File}, Text: "t"}},

@@ -58,12 +58,7 @@ func (r *router) at(ctx context.Context, id troupe.SessionID, fn func(api.API) e
 			continue
 		case elsewhere(t):
 		default:
-			return &troupe.UserError{
-				Problem: fmt.Sprintf("this command was started by an agent (session %.40s); agents may not send, "+
-					"stop or answer here", r.agent),
-				Hint: "Type it in a terminal of your own. An agent talks to other agents with its tools.",
-				Code: troupe.ExitPermission,
-			}
+			return r.refused("send, stop or answer")
 		}
 		peer := r.dial(t.Owner.Socket)
 		if err = peer.Ping(ctx); !errors.Is(err, api.ErrSilent) {
@@ -85,6 +80,45 @@ func (r *router) at(ctx context.Context, id troupe.SessionID, fn func(api.API) e
 			}
 		}
 	}
+}
+
+// refused is what a command is told that an agent has started.
+func (r *router) refused(what string) error {
+	return &troupe.UserError{
+		Problem: fmt.Sprintf("this command was started by an agent (session %.40s); agents may not %s here", r.agent,
+			what),
+		Hint: "Type it in a terminal of your own. An agent talks to other agents with its tools.",
+		Code: troupe.ExitPermission,
+	}
+}
+
+// Setup is that of the home, but that an agent merges with its tool, which the gate judges.
+func (r *router) Setup() api.Setup { return setup{r.API.Setup(), r} }
+
+type setup struct {
+	api.Setup
+	r *router
+}
+
+func (s setup) Workspaces() api.Workspaces { return workspaces{s.Setup.Workspaces(), s.r} }
+
+type workspaces struct {
+	api.Workspaces
+	r *router
+}
+
+func (w workspaces) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wire.MergedWorktree, error) {
+	if w.r.agent != "" && !m.DryRun {
+		return wire.MergedWorktree{}, w.r.refused("merge")
+	}
+	return w.Workspaces.MergeWorktree(ctx, m)
+}
+
+func (w workspaces) PruneWorktrees(ctx context.Context, p wire.WorktreePrune) ([]wire.PrunedWorktree, error) {
+	if w.r.agent != "" && !p.DryRun {
+		return nil, w.r.refused("remove worktrees")
+	}
+	return w.Workspaces.PruneWorktrees(ctx, p)
 }
 
 // silent is a process that runs a tree and does not answer.

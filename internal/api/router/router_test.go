@@ -242,3 +242,34 @@ type breaks struct {
 func (b *breaks) Stop(context.Context, troupe.SessionID, wire.Stop) error { *b.n++; return b.err }
 func (b *breaks) Close()                                                  {}
 func (b *breaks) Ping(context.Context) error                              { return nil }
+
+// TestMergesOfAgents: a command that an agent has started merges nothing and removes no worktree, but may look.
+func TestMergesOfAgents(t *testing.T) {
+	t.Parallel()
+	w := apitest.New()
+	a := router.New(w, dial, "7k3f00000000").Setup().Workspaces()
+	q := wire.WorktreeQuery{Name: "fixer"}
+	for name, call := range map[string]func(dry bool) error{
+		"merge": func(dry bool) error {
+			_, err := a.MergeWorktree(t.Context(), wire.WorktreeMerge{WorktreeQuery: q, DryRun: dry})
+			return err
+		},
+		"prune": func(dry bool) error {
+			_, err := a.PruneWorktrees(t.Context(), wire.WorktreePrune{DryRun: dry})
+			return err
+		},
+	} {
+		before := len(w.Calls())
+		var user *troupe.UserError
+		if err := call(false); !errors.As(err, &user) || user.Code != troupe.ExitPermission ||
+			len(w.Calls()) != before {
+			t.Errorf("%s: %v, %v", name, err, w.Calls())
+		}
+		if err := call(true); err != nil || len(w.Calls()) != before+1 {
+			t.Errorf("%s, tried: %v", name, err)
+		}
+	}
+	if _, err := a.Worktrees(t.Context(), q); err != nil {
+		t.Error(err)
+	}
+}

@@ -241,6 +241,7 @@ func writeAgent(c *console.Console, p wire.AgentProfile) error {
 	if p.Background {
 		line("works", "in the background")
 	}
+	line("works in", worksIn(p.Workspace))
 	line("begins with", p.Initial)
 	for _, t := range p.Has {
 		word := "no"
@@ -341,3 +342,21 @@ tools: Read, Grep, Glob, Bash   # leave the line out for all tools
 ---
 Say what it is to do, how, and what its last message must hold: its parent sees nothing else of its work.
 `
+
+// worksIn says in words where agents of a type work; "" where their parents do.
+func worksIn(kind troupe.WorkspaceKind) string {
+	switch kind {
+	case troupe.WorkspaceTree:
+		return "a git worktree of its own (isolation: worktree)"
+	case troupe.WorkspaceCopy:
+		return "a copy of the folder (isolation: copy)"
+	case troupe.WorkspaceIsolated:
+		return "a git worktree of its own, or a copy where there is no repository (filesystem: isolated)"
+	case troupe.WorkspaceEmpty:
+		return "an empty folder of its own (filesystem: empty)"
+	case troupe.WorkspaceReadOnly:
+		return "its parent's folder, which it cannot write (filesystem: shared_ro)"
+	case troupe.WorkspaceShared:
+	}
+	return ""
+}

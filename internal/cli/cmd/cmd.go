@@ -28,7 +28,7 @@ func All(c *console.Console, runner Runner) []*cobra.Command {
 		newPermissions(c), newRemove(c),
 		newDoctor(c),
 		newModels(c), newMemory(c),
-		newUndo(c),
+		newUndo(c), newWorktrees(c), newDiff(c), newMerge(c),
 		newDocs(c), newVersion(c),
 	}
 }

@@ -287,7 +287,7 @@ func describePlace(e troupe.Event) string {
 	case troupe.WorkspaceReady:
 		text := line("its folder is there, from commit %.12s", b.Base.Commit)
 		if b.Base.Dirty > 0 {
-			text += line(" (with %d changed files of the caller)", b.Base.Dirty)
+			text += " (with " + console.Count(b.Base.Dirty, "changed file") + " of the caller)"
 		}
 		for _, l := range b.Base.Left {
 			text += indent(line("not carried over: %s", console.Line(l, 0)))
@@ -354,7 +354,7 @@ func describeCall(e troupe.Event) string {
 		if b.Outcome.Error != "" {
 			text += ": " + console.Line(b.Outcome.Error, 0)
 		}
-		return text
+		return text + indent(console.Workspace(b.Outcome.Workspace))
 	}
 	return string(e.Body.Kind())
 }

@@ -130,6 +130,7 @@ func writeSession(c *console.Console, t wire.Tree, r wire.Report, s wire.Session
 		console.Line(s.Name, 0), console.Line(s.Title, 0),
 		console.Line(c.ShortPath(s.Cwd), 0), console.Model(s.Model), console.Line(status, 0),
 		s.CreatedAt.Local().Format("2006-01-02 15:04:05"), console.Took(s.Run, r.DurationMS, r.ActiveMS))
+	writePlace(c, r, s)
 	if s.Error != "" {
 		fmt.Fprintf(c.Out, "error    %s\n", console.Line(s.Error, 0))
 	}
@@ -137,5 +138,25 @@ func writeSession(c *console.Console, t wire.Tree, r wire.Report, s wire.Session
 	run.Table(c.Out, r)
 	if s.Result != "" {
 		fmt.Fprintf(c.Out, "\n%s\n", strings.TrimRight(console.Clean(s.Result), "\n"))
+	}
+}
+
+// writePlace says where a session works, if that is not its folder, and what became of the folders that its agents
+// had of their own.
+func writePlace(c *console.Console, r wire.Report, s wire.Session) {
+	if w := s.Workspace; w != nil {
+		text := console.Line(c.ShortPath(w.Folder), 0)
+		switch {
+		case w.Kind == troupe.WorkspaceReadOnly:
+			text += " (which it cannot write)"
+		case w.Branch != "":
+			text += " (branch " + console.Line(w.Branch, 0) + ")"
+		}
+		fmt.Fprintf(c.Out, "works in %s\n", text)
+	}
+	for _, ag := range r.Agents {
+		if text := console.Workspace(ag.Kept); text != "" {
+			fmt.Fprintf(c.Out, "kept     %s: %s\n", console.Line(ag.Path, 0), text)
+		}
 	}
 }

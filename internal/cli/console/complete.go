@@ -69,6 +69,25 @@ func (c *Console) Requests(cmd *cobra.Command, args []string, typed string) ([]c
 	})
 }
 
+// Worktrees completes the names of folders that agents have of their own beside this one.
+func (c *Console) Worktrees(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion,
+	cobra.ShellCompDirective) {
+	if strings.Contains(cmd.Use, "...") {
+		args = nil // it takes several
+	}
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return c.fromHome(cmd, typed, func(ctx context.Context, a api.API) ([]string, error) {
+		list, err := a.Setup().Workspaces().Worktrees(ctx, wire.WorktreeQuery{Cwd: c.Cwd, Names: true})
+		var words []string
+		for _, w := range list {
+			words = append(words, cobra.CompletionWithDesc(w.Name, Line(w.Agent, 60)))
+		}
+		return words, err
+	})
+}
+
 // Models completes names of models.
 func (c *Console) Models(cmd *cobra.Command, _ []string, typed string) (out []cobra.Completion,
 	_ cobra.ShellCompDirective) {

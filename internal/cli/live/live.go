@@ -25,6 +25,7 @@ type View struct {
 	cwd    string
 	agents map[troupe.SessionID]*agent
 	warned warnings
+	places places
 	board  Board
 }
 
@@ -42,7 +43,7 @@ type agent struct {
 // are). Paths below cwd are shown relative to it.
 func New(w io.Writer, color bool, width int, cwd string) *View {
 	return &View{w: w, color: color, width: width, cwd: cwd, agents: make(map[troupe.SessionID]*agent),
-		warned: make(warnings)}
+		warned: make(warnings), places: make(places)}
 }
 
 // Know tells the view of sessions whose beginning it will not see.
@@ -55,6 +56,7 @@ func (v *View) Know(sessions []wire.Session) {
 		}
 		v.agents[s.ID] = a
 	}
+	v.places.know(sessions)
 }
 
 // Show writes what events say. Events of one session must come in order; those of several
@@ -72,6 +74,7 @@ func (v *View) event(e troupe.Event) {
 		a = &agent{name: "main", calls: make(map[troupe.Coord]string)}
 		v.agents[e.Session] = a
 	}
+	v.places.take(e)
 	for _, l := range console.SkillsOf(e.Body) {
 		v.line(a, "│", v.paint(33, "! "+l))
 	}
@@ -118,7 +121,7 @@ func (v *View) event(e troupe.Event) {
 			v.line(a, "│", console.Line(l, v.room(160)))
 		}
 	case troupe.Ended:
-		v.ended(a, b.Outcome)
+		v.ended(e.Session, a, b.Outcome)
 	}
 }
 
@@ -215,7 +218,10 @@ func (v *View) failed(a *agent, at time.Time, b troupe.ModelFailed) {
 	v.line(a, "│", v.paint(33, "… "+text))
 }
 
-func (v *View) ended(a *agent, o troupe.Outcome) {
+func (v *View) ended(id troupe.SessionID, a *agent, o troupe.Outcome) {
+	if text := v.places.ended(id, o); text != "" {
+		v.line(a, "│", text)
+	}
 	text := "done"
 	if o.Status != troupe.Completed {
 		text = v.paint(31, console.EndWord(string(o.Status)))

@@ -16,13 +16,14 @@ import (
 type Notices struct {
 	warn   func(string)
 	names  map[troupe.SessionID]string
+	places places
 	warned warnings
 	until  time.Time // of the wait that was told last
 }
 
 // NewNotices makes notices that are told by warn.
 func NewNotices(warn func(string)) *Notices {
-	return &Notices{warn: warn, names: make(map[troupe.SessionID]string), warned: make(warnings)}
+	return &Notices{warn: warn, names: make(map[troupe.SessionID]string), places: make(places), warned: make(warnings)}
 }
 
 // Know tells the names of sessions whose beginning will not be seen.
@@ -30,6 +31,7 @@ func (n *Notices) Know(sessions []wire.Session) {
 	for _, s := range sessions {
 		n.names[s.ID] = s.Name
 	}
+	n.places.know(sessions)
 }
 
 // shortWait is a pause that nobody needs to hear of.
@@ -39,6 +41,7 @@ const shortWait = 5 * time.Second
 func (n *Notices) Show(events []troupe.Event) {
 	console.Arrange(events)
 	for _, e := range events {
+		n.places.take(e)
 		for _, l := range console.SkillsOf(e.Body) {
 			n.warn(n.of(e.Session) + ": " + l)
 		}
@@ -49,6 +52,10 @@ func (n *Notices) Show(events []troupe.Event) {
 				for _, note := range b.Profile.Notes {
 					n.warn(console.Line(cmp.Or(b.Name, b.Profile.Kind()), 40) + ": " + console.Line(note, 0))
 				}
+			}
+		case troupe.Ended:
+			if text := n.places.ended(e.Session, b.Outcome); text != "" {
+				n.warn(n.of(e.Session) + ": " + text)
 			}
 		case troupe.HookRan:
 			if text := console.Hook(b); text != "" {

@@ -356,6 +356,11 @@ func (v *View) ended(a *agent, o troupe.Outcome) {
 	if !v.isMain(a) && o.Status == troupe.Completed {
 		report(v, a, o.Result)
 	}
+	if text := console.Workspace(o.Workspace); text != "" {
+		for _, row := range console.Wrap(text, v.room(3)) {
+			v.put("   " + v.paint(2, row))
+		}
+	}
 	// What the last model call failed with stands there; how often it was tried may not.
 	problem := strings.TrimSpace(strings.TrimPrefix(o.Error, a.fault))
 	if a.fault = ""; o.Status != troupe.Completed && problem != "" {

@@ -1,0 +1,407 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/wire"
+	"github.com/troupe-dev/troupe/internal/workspace"
+	"github.com/troupe-dev/troupe/internal/workspace/worktree"
+)
+
+// worktrees implements api.Workspaces.
+type worktrees struct{ bound }
+
+// Workspaces implements api.Setup.
+func (a setup) Workspaces() api.Workspaces { return worktrees(a) }
+
+// Worktrees implements api.Workspaces.
+func (a worktrees) Worktrees(ctx context.Context, q wire.WorktreeQuery) ([]wire.Worktree, error) {
+	look := a.look()
+	rows, err := look.rows(ctx, q)
+	out := []wire.Worktree{}
+	for _, row := range rows {
+		if q.Names {
+			out = append(out, look.known(ctx, row))
+		} else {
+			out = append(out, look.shown(ctx, row))
+		}
+	}
+	return out, err
+}
+
+// DiffWorktree implements api.Workspaces.
+func (a worktrees) DiffWorktree(ctx context.Context, l wire.WorktreeLook) (wire.WorktreeDiff, error) {
+	look := a.look()
+	row, err := look.one(ctx, l.WorktreeQuery)
+	if err != nil {
+		return wire.WorktreeDiff{}, err
+	}
+	text, err := look.keeper.Diff(ctx, row.Workspace, l.Stat)
+	return wire.WorktreeDiff{Worktree: look.known(ctx, row), Text: text}, err
+}
+
+// MergeWorktree implements api.Workspaces.
+func (a worktrees) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wire.MergedWorktree, error) {
+	look := a.look()
+	row, err := look.one(ctx, m.WorktreeQuery)
+	if err != nil {
+		return wire.MergedWorktree{}, err
+	}
+	work := row.Workspace
+	out := wire.MergedWorktree{Worktree: look.known(ctx, row), Folder: work.Of, DryRun: m.DryRun,
+		Files: []wire.MergedFile{}, Conflicts: []wire.WorktreeConflict{}}
+	if m.Into != "" {
+		if m.DryRun {
+			return out, &troupe.UserError{Problem: "what a merge into a branch would do cannot be tried",
+				Hint: "A dry run says what a merge into the folder would write.", Code: troupe.ExitUsage}
+		}
+		var conflict *worktree.Conflict
+		out.Branch = m.Into
+		out.Commits, conflict, err = look.keeper.Onto(ctx, work, m.Into)
+		if conflict != nil {
+			out.Conflicts = append(out.Conflicts, shownConflict(*conflict))
+		}
+		out.Already = err == nil && conflict == nil && out.Commits == 0
+		return out, err
+	}
+	merged, protected, err := look.merge(ctx, work)
+	if err != nil {
+		return out, err
+	}
+	out.Already, out.Added, out.Removed = merged.Already, merged.Added, merged.Removed
+	out.Left = append(out.Left, merged.Left...)
+	for _, c := range merged.Conflicts {
+		out.Conflicts = append(out.Conflicts, shownConflict(c))
+	}
+	changes := slices.DeleteFunc(merged.Changes, func(c worktree.Change) bool {
+		why, is := protected(c.Path)
+		if is {
+			out.Left = append(out.Left, fmt.Sprintf("%s: it is protected (%s), so write it yourself if you want it",
+				c.Path, why))
+		}
+		return is
+	})
+	written := make([]string, 0, len(changes))
+	if m.DryRun {
+		for _, c := range changes {
+			written = append(written, c.Path)
+		}
+	} else if written, err = worktree.Apply(work.Of, changes); err != nil {
+		out.Stopped = err.Error()
+	}
+	out.Files = mergedFiles(changes, written)
+	return out, nil
+}
+
+// mergedFiles says what was done to each file that was written.
+func mergedFiles(changes []worktree.Change, written []string) []wire.MergedFile {
+	out := []wire.MergedFile{}
+	for _, c := range changes {
+		f := wire.MergedFile{Path: c.Path, Action: wire.MergeChanged}
+		switch {
+		case c.Gone:
+			f.Action = wire.MergeRemoved
+		case c.Was == "":
+			f.Action = wire.MergeNew
+		}
+		if slices.Contains(written, c.Path) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func shownConflict(c worktree.Conflict) wire.WorktreeConflict {
+	out := wire.WorktreeConflict{Path: c.Path, Why: c.Why, Ours: c.Ours, Theirs: c.Theirs}
+	for _, h := range c.Hunks {
+		out.Hunks = append(out.Hunks, wire.WorktreeHunk{Ours: wire.WorktreeLines(h.Ours),
+			Base: wire.WorktreeLines(h.Base), Theirs: wire.WorktreeLines(h.Theirs)})
+	}
+	return out
+}
+
+// PruneWorktrees implements api.Workspaces.
+func (a worktrees) PruneWorktrees(ctx context.Context, p wire.WorktreePrune) ([]wire.PrunedWorktree, error) {
+	look := a.look()
+	var rows []worktree.Row
+	if len(p.Names) == 0 {
+		var err error
+		if rows, err = look.rows(ctx, wire.WorktreeQuery{Cwd: p.Cwd, All: p.All}); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range p.Names { // all of them are found before the first is removed
+		row, err := look.one(ctx, wire.WorktreeQuery{Cwd: p.Cwd, All: p.All, Name: name})
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	out := []wire.PrunedWorktree{}
+	for _, row := range rows {
+		done, err := look.prune(ctx, row, p.DryRun)
+		if err != nil {
+			if ctx.Err() != nil {
+				return out, err
+			}
+			done.Why = err.Error() // it keeps none of the others
+		}
+		out = append(out, done)
+	}
+	return out, nil
+}
+
+// looking is one look at the worktrees of a home.
+type looking struct {
+	worktrees
+	keeper *worktree.Keeper
+	trees  map[troupe.SessionID]Tree // by their roots
+}
+
+func (a worktrees) look() looking {
+	return looking{a, a.app.keeper, map[troupe.SessionID]Tree{}}
+}
+
+// rows are the worktrees that a query is about.
+func (l looking) rows(ctx context.Context, q wire.WorktreeQuery) ([]worktree.Row, error) {
+	if q.Name != "" {
+		row, err := l.one(ctx, q)
+		return []worktree.Row{row}, err
+	}
+	if q.All {
+		return l.keeper.List(ctx, "")
+	}
+	cwd, err := workspace.Resolve("", q.Cwd)
+	if err != nil {
+		return nil, err
+	}
+	top := config.Folders(resolved(cwd))[0]
+	rows, err := l.keeper.List(ctx, top)
+	if here := resolved(cwd); err == nil && here != top { // a copy is beside the folder alone
+		var more []worktree.Row
+		more, err = l.keeper.List(ctx, here)
+		rows = append(rows, more...)
+	}
+	return rows, err
+}
+
+// one is the worktree that a name means: its own, one that begins so, or that of a session.
+func (l looking) one(ctx context.Context, q wire.WorktreeQuery) (worktree.Row, error) {
+	name := q.Name
+	if q.Name = ""; name == "" {
+		return worktree.Row{}, &troupe.UserError{Problem: "the name is empty; is a variable not set?",
+			Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
+	}
+	rows, err := l.rows(ctx, q)
+	if err != nil {
+		return worktree.Row{}, err
+	}
+	if row, err := named(rows, name); !isNotFound(err) {
+		return row, err
+	}
+	if !q.All { // those beside other folders are looked at only if there is need to
+		if rows, err = l.keeper.List(ctx, ""); err != nil {
+			return worktree.Row{}, err
+		}
+		if row, err := named(rows, name); !isNotFound(err) {
+			return row, err
+		}
+	}
+	s, err := l.app.trees.find(ctx, name, q.Cwd)
+	if errors.Is(err, troupe.ErrAmbiguous) {
+		return worktree.Row{}, err
+	}
+	if err == nil {
+		owner := cmp.Or(s.Workspace.Owner, s.ID)
+		if i := slices.IndexFunc(rows, func(r worktree.Row) bool { return r.Workspace.Owner == owner }); i >= 0 {
+			return rows[i], nil
+		}
+		return worktree.Row{}, &troupe.UserError{
+			Problem: fmt.Sprintf("session %s has no folder of its own, or it was removed", s.ID),
+			Hint:    "`troupe worktrees --all` lists them.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
+	}
+	return worktree.Row{}, &troupe.UserError{Problem: fmt.Sprintf("there is no worktree named %q", name),
+		Hint: "`troupe worktrees --all` lists them.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
+}
+
+// named is the one of that name, or the only one whose name begins so.
+func named(rows []worktree.Row, name string) (worktree.Row, error) {
+	var found []worktree.Row
+	var names []string
+	for _, row := range rows {
+		if row.Workspace.Name == name {
+			found = append(found, row)
+			names = append(names, name+" beside "+row.Workspace.Of)
+		}
+	}
+	if len(found) == 0 {
+		for _, row := range rows {
+			if strings.HasPrefix(row.Workspace.Name, name) {
+				found, names = append(found, row), append(names, row.Workspace.Name)
+			}
+		}
+	}
+	switch len(found) {
+	case 0:
+		return worktree.Row{}, troupe.ErrNotFound
+	case 1:
+		return found[0], nil
+	}
+	return worktree.Row{}, &troupe.UserError{Problem: fmt.Sprintf("%q begins the names of several worktrees: %s", name,
+		strings.Join(names, ", ")), Hint: "Type more of the name, or name its session.", Code: troupe.ExitUsage,
+		Err: troupe.ErrAmbiguous}
+}
+
+// known is what is known of a worktree without a look at what it holds.
+func (l looking) known(ctx context.Context, row worktree.Row) wire.Worktree {
+	w := row.Workspace
+	out := wire.Worktree{Name: w.Name, Kind: w.Kind, Session: w.Owner, Folder: w.Folder, There: row.There, Of: w.Of,
+		Branch: w.Branch, Base: row.Base.Commit, Dirty: row.Base.Dirty, Made: row.Made.UTC(),
+		Changed: row.Changed.UTC(), Bytes: row.Bytes}
+	if r := row.Result; r != nil && row.Ended {
+		out.Kept, out.Branch = r.Kept, cmp.Or(r.Branch, out.Branch)
+		out.WorktreeSums = wire.WorktreeSums{Commits: r.Commits, Files: r.Files, Added: r.Added, Removed: r.Removed,
+			Conflicts: r.Conflicts}
+	}
+	s, err := l.sessionIn(ctx, w)
+	if err != nil {
+		return out // it was removed, and left its work
+	}
+	out.Session = s.ID
+	out.Status, out.Agent = s.Status, displayName(s)
+	t, ok := l.trees[s.Root]
+	if !ok {
+		if t, err = l.app.tree(ctx, s.Root); err != nil {
+			return out
+		}
+		l.trees[s.Root] = t
+	}
+	out.Agent = t.Paths[s.ID]
+	if t.Running && s.Status.Live() {
+		out.State = wire.WorktreeWorking
+	}
+	return out
+}
+
+// sessionIn is the session that a folder was made for: the one whose id it bears, or a main agent that has gone there.
+func (l looking) sessionIn(ctx context.Context, w troupe.Workspace) (troupe.Session, error) {
+	s, err := l.app.trees.session(ctx, w.Owner)
+	if !isNotFound(err) {
+		return s, err
+	}
+	var roots []troupe.Session
+	if e := l.app.trees.store.View(ctx, func(r store.Reader) (err error) {
+		roots, err = r.Sessions(store.Filter{RootsOnly: true, Cwd: w.From})
+		return err
+	}); e != nil {
+		return s, e
+	}
+	for _, root := range roots {
+		if root.Workspace.Owner == w.Owner {
+			return root, nil
+		}
+	}
+	return s, err
+}
+
+// shown is a worktree with what it holds.
+func (l looking) shown(ctx context.Context, row worktree.Row) wire.Worktree {
+	out := l.known(ctx, row)
+	switch {
+	case out.State == wire.WorktreeWorking:
+		return out
+	case row.Base.Commit == "": // it was never made
+		out.State = wire.WorktreeEmpty
+		return out
+	case row.Ended && !row.Unmerged:
+		if out.State = wire.WorktreeMerged; out.Files == 0 && out.Commits == 0 {
+			out.State = wire.WorktreeEmpty
+		}
+		return out
+	}
+	merged, _, err := l.merge(ctx, row.Workspace)
+	switch {
+	case err != nil && row.Ended:
+		out.State, out.Problem = wire.WorktreeUnmerged, err.Error()
+	case err != nil:
+		out.State, out.Problem = wire.WorktreeUnknown, err.Error()
+	case merged.Already && (row.Unmerged || out.Files > 0) && row.Ended:
+		out.State = wire.WorktreeMerged
+	case merged.Already:
+		out.State = wire.WorktreeEmpty
+	default:
+		out.State, out.Conflicts = wire.WorktreeUnmerged, nil
+		for _, c := range merged.Conflicts {
+			out.Conflicts = append(out.Conflicts, strings.TrimPrefix(c.Path, row.Workspace.Of+"/"))
+		}
+		if !row.Ended {
+			out.Files, out.Added, out.Removed = merged.Files, merged.Added, merged.Removed
+		}
+	}
+	return out
+}
+
+// merge works out what merging a worktree into the folder that it is beside would write, and which paths there a merge
+// may not write.
+func (l looking) merge(ctx context.Context, w troupe.Workspace) (out worktree.Merged,
+	protected func(string) (string, bool), err error) {
+	p, err := l.app.policyOf(w.From)
+	if err != nil {
+		return out, nil, err
+	}
+	run, err := p.hookFiles(l.app, w.From)
+	if err != nil {
+		return out, nil, err
+	}
+	hidden := p.all.HiddenIn(w.Of, p.all.Hidden().Project())
+	out, err = l.keeper.Merge(ctx, w, worktree.Into{Hidden: func(path string) bool {
+		_, is := hidden.Covers(path)
+		return is
+	}})
+	return out, config.Protect([]string{w.Of}, l.app.dirs, p.settings.Sandbox.DenyWrite, run...).Covers, err
+}
+
+// prune removes one worktree, unless something of it would be lost or its session may still need it.
+func (l looking) prune(ctx context.Context, row worktree.Row, dry bool) (wire.PrunedWorktree, error) {
+	out := wire.PrunedWorktree{Worktree: l.shown(ctx, row)}
+	w := out.Worktree
+	switch {
+	case w.State == wire.WorktreeWorking:
+		out.Why = "its agent is at work"
+	case w.Status.Live():
+		out.Why = "its session was left behind and can be gone on with"
+	case w.State == wire.WorktreeUnknown:
+		out.Why = w.Problem
+	case w.State == wire.WorktreeUnmerged:
+		out.Why = "it has work that is nowhere else: troupe merge " + w.Name
+	case w.Kept != "" && row.There:
+		out.Why = w.Kept
+	}
+	if out.Why != "" || dry {
+		out.Removed = out.Why == ""
+		return out, nil
+	}
+	if !row.Ended {
+		// The folder of a main agent stays from run to run.
+		res, err := l.keeper.Close(ctx, row.Workspace, "")
+		if err != nil || !res.Gone {
+			out.Why = res.Kept
+			return out, err
+		}
+	}
+	var err error
+	out.Removed, out.Why, err = l.keeper.Prune(ctx, row.Workspace.Owner)
+	if isNotFound(err) { // it held nothing, and has gone with its end
+		out.Removed, err = true, nil
+	}
+	return out, err
+}

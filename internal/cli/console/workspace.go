@@ -1,0 +1,50 @@
+package console
+
+import (
+	"fmt"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// Workspace says what became of an agent's own folder, on one line; "" if nothing is to be said: it was removed, for
+// nothing was changed in it.
+func Workspace(w *troupe.WorkspaceResult) string {
+	if w == nil {
+		return ""
+	}
+	name, folder, kept := Line(w.Name, 64), Line(w.Folder, 0), ""
+	if w.Kept != "" {
+		kept = fmt.Sprintf("; the folder stays (%s): %s", folder, Line(w.Kept, 200))
+	}
+	what := "its own folder "
+	if w.Kind == troupe.WorkspaceTree {
+		what = "worktree "
+	}
+	if w.Tip == w.Base {
+		if kept == "" {
+			return ""
+		}
+		return what + name + ": no work to merge" + kept
+	}
+	text := what + name + ": "
+	if w.Branch != "" {
+		text += "branch " + Line(w.Branch, 0) + ", "
+	}
+	text += fmt.Sprintf("%s +%d -%d", Count(w.Files, "file"), w.Added, w.Removed)
+	switch n := len(w.Conflicts); {
+	case n > 0:
+		text += fmt.Sprintf(", conflicts in %s", Count(n, "file"))
+	case w.Unmerged != "":
+		text += ", and whether it merges is not known: " + Line(w.Unmerged, 120)
+	}
+	return text + kept + "; troupe diff " + name + ", troupe merge " + name
+}
+
+// WorksIn says of a session that goes on in a folder of its own where its work is; "" if it does not.
+func WorksIn(w troupe.Workspace) string {
+	if !w.Kind.Made() {
+		return ""
+	}
+	name := Line(w.Name, 64)
+	return fmt.Sprintf("its work is in %s; troupe diff %s, troupe merge %s", Line(w.Folder, 0), name, name)
+}

@@ -1,0 +1,152 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// WorktreeQuery asks for folders that sessions have of their own.
+type WorktreeQuery struct {
+	Cwd string `json:"cwd"`
+	// All: those beside every folder; else beside the repository around Cwd, or Cwd itself.
+	All bool `json:"all,omitempty"`
+	// Name is that of one, a beginning that no other has, or its session as Find takes it; "": all.
+	Name string `json:"name,omitempty"`
+	// Names: what they hold is not looked at, so that the answer is quick.
+	Names bool `json:"names,omitempty"`
+}
+
+// WorktreeState says what is in one.
+type WorktreeState string
+
+// States of a worktree. What was done in one that is working or left is not known in all.
+const (
+	WorktreeWorking  WorktreeState = "at_work"
+	WorktreeUnmerged WorktreeState = "unmerged"
+	WorktreeMerged   WorktreeState = "merged"
+	WorktreeEmpty    WorktreeState = "nothing"
+	// WorktreeUnknown: what it holds could not be found out; Problem says why.
+	WorktreeUnknown WorktreeState = "unknown"
+)
+
+// Worktree is a folder that a session has of its own: a worktree, a copy or an empty one.
+type Worktree struct {
+	Name    string               `json:"name"`
+	Kind    troupe.WorkspaceKind `json:"kind"`
+	Session troupe.SessionID     `json:"session" doc:"Whose it is"`
+	Agent   string               `json:"agent,omitempty" doc:"The path of that session; empty if it was removed"`
+	Status  troupe.Status        `json:"status,omitempty"`
+	Folder  string               `json:"folder"`
+	There   bool                 `json:"there" doc:"The folder exists. If not, its work is kept on the branch"`
+	Of      string               `json:"of" doc:"The tree that it is beside"`
+	Branch  string               `json:"branch,omitempty"`
+	Base    string               `json:"base,omitempty" doc:"The commit that it began with"`
+	Dirty   int                  `json:"dirty,omitempty" doc:"Files in the base that its caller had not committed"`
+	Made    time.Time            `json:"made"`
+	Changed time.Time            `json:"changed"`
+	Bytes   int64                `json:"bytes"`
+	State   WorktreeState        `json:"state,omitempty" doc:"What it holds; only where it was looked at"`
+	WorktreeSums
+	Kept    string `json:"kept,omitempty" doc:"Why the folder stayed when its session ended"`
+	Problem string `json:"problem,omitempty"`
+}
+
+// WorktreeSums are what was done in one.
+type WorktreeSums struct {
+	Commits   int      `json:"commits,omitempty"`
+	Files     int      `json:"files,omitempty"`
+	Added     int      `json:"added,omitempty"`
+	Removed   int      `json:"removed,omitempty"`
+	Conflicts []string `json:"conflicts,omitempty" doc:"Files that the caller had changed otherwise when it was looked at last"`
+}
+
+// WorktreeDiff is what was changed in one since its base.
+type WorktreeDiff struct {
+	Worktree Worktree `json:"worktree"`
+	Text     string   `json:"text"`
+}
+
+// WorktreeLook asks for that.
+type WorktreeLook struct {
+	WorktreeQuery
+
+	Stat bool `json:"stat,omitempty"` // only how much of each file
+}
+
+// WorktreeMerge asks to bring one's work to the tree that it is beside.
+type WorktreeMerge struct {
+	WorktreeQuery
+
+	// Into is a branch that its commits are put on; "": the files of the folder are changed, and nothing is committed.
+	Into   string `json:"into,omitempty"`
+	DryRun bool   `json:"dry_run,omitempty"`
+}
+
+// What a merge does to a file.
+const (
+	MergeChanged = "changed"
+	MergeNew     = "new"
+	MergeRemoved = "removed"
+)
+
+// MergedFile is one that a merge writes.
+type MergedFile struct {
+	Path   string `json:"path"`
+	Action string `json:"action" enum:"changed,new,removed"`
+}
+
+// MergedWorktree is what came of a merge. With conflicts nothing was written.
+type MergedWorktree struct {
+	Worktree Worktree `json:"worktree"`
+	Folder   string   `json:"folder"`
+	Branch   string   `json:"branch,omitempty" doc:"What was asked for as a branch to put commits on"`
+	Commits  int      `json:"commits,omitempty" doc:"Put on that branch"`
+	// Files were written, or would be by one that is no dry run.
+	Files   []MergedFile `json:"files"`
+	Added   int          `json:"added"`
+	Removed int          `json:"removed"`
+	DryRun  bool         `json:"dry_run,omitempty"`
+	Already bool         `json:"already,omitempty" doc:"All of it was there"`
+	Left    []string     `json:"left,omitempty" doc:"What is not brought over, each with its reason"`
+	// Stopped is why not all was written; Files are those that were.
+	Stopped   string             `json:"stopped,omitempty"`
+	Conflicts []WorktreeConflict `json:"conflicts"`
+}
+
+// WorktreeConflict is a file that cannot be merged.
+type WorktreeConflict struct {
+	Path   string         `json:"path"`
+	Why    string         `json:"why,omitempty"`
+	Ours   string         `json:"ours,omitempty" doc:"Who changed it in the folder"`
+	Theirs string         `json:"theirs,omitempty" doc:"Whose work is merged"`
+	Hunks  []WorktreeHunk `json:"hunks,omitempty"`
+}
+
+// WorktreeHunk is a place that two sides have changed otherwise.
+type WorktreeHunk struct {
+	Ours   WorktreeLines `json:"ours"`
+	Base   WorktreeLines `json:"base"`
+	Theirs WorktreeLines `json:"theirs"`
+}
+
+// WorktreeLines are lines of one version of a file.
+type WorktreeLines struct {
+	First int    `json:"first,omitempty" doc:"The number of the first one; 0: not known"`
+	Text  string `json:"text"`
+}
+
+// WorktreePrune asks to remove worktrees whose work is elsewhere, or which have none.
+type WorktreePrune struct {
+	Cwd    string   `json:"cwd"`
+	All    bool     `json:"all,omitempty"`
+	Names  []string `json:"names,omitempty"` // as in a WorktreeQuery; none: all of them
+	DryRun bool     `json:"dry_run,omitempty"`
+}
+
+// PrunedWorktree is what became of one.
+type PrunedWorktree struct {
+	Worktree Worktree `json:"worktree"`
+	Removed  bool     `json:"removed" doc:"Or would be, in a dry run"`
+	Why      string   `json:"why,omitempty" doc:"Why it stays, or what of it does"`
+}
