@@ -12,8 +12,8 @@ import (
 // Workspaces makes folders for sessions to work in, and keeps what is done there. All of it but Plan is called beside
 // the actors, and each operation can be done again after a crash at any moment of it.
 type Workspaces interface {
-	// Plan settles where a session works that is born, or goes on, beside the one that asks. It is called by the actor,
-	// looks at few names on the disk and changes nothing.
+	// Plan settles where a session works that is born, or goes on, beside the one that asks. It changes nothing. It is
+	// called by the actor, and may ask git whether there can be such a folder.
 	Plan(asks troupe.Session, w Wish) (troupe.Workspace, error)
 	// Open makes a session's folder, or finds it as it was left, or makes it anew from what was kept of it.
 	Open(ctx context.Context, s troupe.Session) (troupe.WorkspaceBase, error)

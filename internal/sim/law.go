@@ -478,6 +478,10 @@ func (h *watch) answered(st *turn.State, e troupe.Event, b troupe.RequestAnswere
 	if b.By == "there was no answer in time" {
 		since = e.At.Add(-time.Minute) // it may have been busy
 	}
+	// Who takes a tree over with another mode looks at what is open beside what it hears: an answer may come first.
+	if t := h.taken.At; !since.IsZero() && !since.Before(t) && since.Sub(t) < time.Second {
+		since = t.Add(-time.Millisecond)
+	}
 	needed := func(d troupe.Decision) bool { return !settles(d, &c.Request.RequestBody) }
 	if c.Request.Kind.OfAgent() {
 		h.answeredInPerson(e, c.Request, b)

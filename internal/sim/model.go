@@ -66,7 +66,7 @@ func (m models) EncodeMessage(msg troupe.Message) ([]byte, error) {
 // Stream holds the prefix rule, takes its time, and then draws a reply or a fault.
 func (m models) Stream(ctx context.Context, r model.Request, sink func(model.Delta)) (troupe.Reply, error) {
 	w := m.p.w
-	size := m.check(r)
+	size := m.check(ctx, r)
 	took := time.Duration(200+w.rng.IntN(4000)) * time.Millisecond
 	if w.one(20) {
 		took = time.Minute
@@ -97,13 +97,14 @@ func (m models) Stream(ctx context.Context, r model.Request, sink func(model.Del
 }
 
 // check holds the prefix rule and returns the size of the request, in tokens.
-func (m models) check(r model.Request) int {
+func (m models) check(ctx context.Context, r model.Request) int {
 	w := m.p.w
 	size := len(r.Head)
 	for _, b := range r.Messages {
 		size += len(b)
 	}
-	if m.p.zombie || m.p.dead {
+	// What was cancelled before it was sent is no request: its process may have lost the tree, and have it again by now.
+	if m.p.zombie || m.p.dead || ctx.Err() != nil {
 		return size / 4
 	}
 	body := make([]byte, 0, size)

@@ -52,7 +52,7 @@ func (w *world) ground(id troupe.SessionID) *ground {
 
 // goesOn lets time pass, and reports whether the process is still there behind it.
 func (s places) goesOn(ctx context.Context) bool {
-	s.p.w.sleep(ctx, time.Duration(s.p.w.rng.IntN(400))*time.Millisecond)
+	s.p.w.sleep(ctx, time.Duration(s.p.w.rng.IntN(40))*time.Millisecond)
 	return ctx.Err() == nil && !s.p.dead
 }
 

@@ -96,7 +96,9 @@ func (w *world) playTask() {
 		w.watch.idles(soonest.at)
 	}
 	if soonest != nil && (len(due) == 0 || w.one(40)) {
-		w.now = soonest.at
+		if w.now = soonest.at; len(due) > 0 {
+			w.stalled = w.now
+		}
 		due = append(due, soonest)
 	}
 	if len(due) == 0 {

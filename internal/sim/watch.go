@@ -311,8 +311,12 @@ func (h *watch) idles(until time.Time) {
 	}
 	for _, id := range h.order {
 		st := h.states[id]
-		if d := st.Deadline(h.took[id]); st.Session.Status.Live() && st.Session.Run > 0 && !d.IsZero() &&
-			until.After(h.noticed(id, d).Add(h.w.grace())) {
+		d := st.Deadline(h.took[id])
+		noticed := h.noticed(id, d)
+		if noticed.Before(h.w.stalled) {
+			noticed = h.w.stalled
+		}
+		if st.Session.Status.Live() && st.Session.Run > 0 && !d.IsZero() && until.After(noticed.Add(h.w.grace())) {
 			h.w.broken("session %s: its time was up at %s, and it is %s and waits until %s", id, d,
 				st.Session.Status.For(st.Session.Waiting), until)
 		}
@@ -322,10 +326,12 @@ func (h *watch) idles(until time.Time) {
 // grace is what a session may take to come to its end when its time is up: where hooks are told of ends, their
 // patience besides for each level of the tree.
 func (w *world) grace() time.Duration {
+	// Folders of sessions are closed before their ends, one level after the other.
+	closing := time.Duration(w.climate.caps.MaxDepth+1) * 200 * time.Millisecond
 	if w.hooked() {
-		return time.Second + time.Duration(w.climate.caps.MaxDepth+1)*5*time.Second
+		return closing + time.Second + time.Duration(w.climate.caps.MaxDepth+1)*5*time.Second
 	}
-	return time.Second
+	return closing + time.Second
 }
 
 // restated: a summary names what is at work, and what was not answered yet stands behind it

@@ -66,6 +66,7 @@ type schedule struct {
 	seq     int
 	running *task // what runs now, if it is a task
 	idle    []*coroutine
+	stalled time.Time // when the machine last went on after it had not kept up
 }
 
 // owners are the processes that matter to the tree.
