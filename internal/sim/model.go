@@ -103,7 +103,8 @@ func (m models) check(ctx context.Context, r model.Request) int {
 	for _, b := range r.Messages {
 		size += len(b)
 	}
-	// What was cancelled before it was sent is no request: its process may have lost the tree, and have it again by now.
+	// What was cancelled before it was sent is no request: its process may have lost the tree, and have it again by
+	// now.
 	if m.p.zombie || m.p.dead || ctx.Err() != nil {
 		return size / 4
 	}
