@@ -26,9 +26,9 @@ const (
 
 // ParseIsolation reads what people and models write for how far an agent is kept from its caller's folder; "" is "".
 func ParseIsolation(s string) (WorkspaceKind, error) {
-	switch k := WorkspaceKind(strings.ToLower(strings.TrimSpace(s))); k {
-	case "", WorkspaceTree, WorkspaceCopy:
-		return k, nil
+	switch s = strings.ToLower(strings.TrimSpace(s)); s {
+	case "", string(WorkspaceTree), string(WorkspaceCopy):
+		return WorkspaceKind(s), nil
 	case "none":
 		return WorkspaceShared, nil
 	case "remote":
@@ -39,8 +39,8 @@ func ParseIsolation(s string) (WorkspaceKind, error) {
 
 // ParseFilesystem reads what they write for which files an agent works on; "" is "".
 func ParseFilesystem(s string) (WorkspaceKind, error) {
-	switch k := WorkspaceKind(strings.ToLower(strings.TrimSpace(s))); k {
-	case "", WorkspaceShared, WorkspaceReadOnly, WorkspaceIsolated, WorkspaceEmpty:
+	k := WorkspaceKind(strings.ToLower(strings.TrimSpace(s)))
+	if k == "" || k == WorkspaceShared || k == WorkspaceReadOnly || k == WorkspaceIsolated || k == WorkspaceEmpty {
 		return k, nil
 	}
 	return "", errors.New("must be shared_rw, shared_ro, isolated or empty")

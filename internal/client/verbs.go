@@ -201,7 +201,7 @@ func (c *Client) Explain(ctx context.Context, p wire.Place, calls []wire.Call) (
 }
 
 // Workspaces implements api.Setup.
-func (c setup) Workspaces() api.Workspaces { return workspaces{c.to} }
+func (c setup) Workspaces() api.Workspaces { return workspaces(c) }
 
 // workspaces implements api.Workspaces.
 type workspaces struct{ to *Client }

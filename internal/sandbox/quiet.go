@@ -169,8 +169,6 @@ func (t tool) does(op troupe.AttemptOp, name string) bool {
 	})
 }
 
-func anyWords([]string) bool { return true }
-
 // isObject reports whether a path is that of an object of git, or of a pack of them.
 func isObject(name string) bool {
 	dir, base := path.Split(name)

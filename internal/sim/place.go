@@ -124,7 +124,7 @@ func (w *world) acts(p *process, dir string) bool {
 	}
 	g := w.ground(troupe.SessionID(id))
 	if !g.there {
-		if !p.zombie && len(w.owners.before) == 0 {
+		if !p.zombie && len(w.before) == 0 {
 			w.broken("a tool acts in %s, and there is no such folder", dir)
 		}
 		return false

@@ -8,10 +8,10 @@ import "github.com/troupe-dev/troupe"
 //
 // The empty status is a session before its first event.
 func Allowed(st troupe.Status, w troupe.WaitReason, k troupe.Kind) bool {
-	switch k {
-	case troupe.KindHookRan:
+	if k == troupe.KindHookRan {
 		return st != "" // what runs beside a session may end whenever it does
-	case troupe.KindWorkspaceReady, troupe.KindWorkspaceSaved, troupe.KindWorkspaceChanged:
+	}
+	if k == troupe.KindWorkspaceReady || k == troupe.KindWorkspaceSaved || k == troupe.KindWorkspaceChanged {
 		return st.Live() && st != troupe.Spawning // so may what is done to its folder, within a run
 	}
 	switch st {

@@ -124,9 +124,9 @@ func renderWorkspace(b *strings.Builder, w *troupe.WorkspaceResult) {
 		what = "own worktree"
 	}
 	fmt.Fprintf(b, "%s: %s", what, value(w.Name, maxValue))
-	switch {
-	case w.Tip == "":
-	case w.Tip == w.Base:
+	switch w.Tip {
+	case "":
+	case w.Base:
 		b.WriteString(", in which nothing was changed")
 	default:
 		if w.Branch != "" {

@@ -36,7 +36,7 @@ func TestConformance(t *testing.T) {
 	d := find(t, fakeMerger{}, "MergeWorktree")
 	tooltest.Spec(t, d.Spec())
 	tooltest.Inputs(t, d.Spec(), `{"worktree":"x","hand_back":true}`, func(in string) error {
-		_, err := d.Runner.Prepare(tool.Env{}, in)
+		_, err := d.Prepare(tool.Env{}, in)
 		return err
 	})
 	if got, err := find(t, nil, "EnterWorktree").Intent(`{"name":" fix "}`); err != nil ||
@@ -97,7 +97,7 @@ func TestMerge(t *testing.T) {
 		`{"worktree":"clean","hand_back":true}`: {0, "Nothing was handed back: it has no conflicts", true, false},
 	} {
 		applied := false
-		p, err := find(t, fakeMerger{&applied}, "MergeWorktree").Runner.Prepare(tool.Env{}, input)
+		p, err := find(t, fakeMerger{&applied}, "MergeWorktree").Prepare(tool.Env{}, input)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,11 +111,11 @@ func TestMerge(t *testing.T) {
 			t.Errorf("%s: %q %v %+v", input, text, err, out.Evidence)
 		}
 	}
-	if _, err := find(t, fakeMerger{}, "MergeWorktree").Runner.Prepare(tool.Env{}, `{"worktree":"none"}`); err == nil ||
+	if _, err := find(t, fakeMerger{}, "MergeWorktree").Prepare(tool.Env{}, `{"worktree":"none"}`); err == nil ||
 		!strings.Contains(err.Error(), "no worktree") {
 		t.Error(err)
 	}
-	if _, err := find(t, nil, "MergeWorktree").Runner.Prepare(tool.Env{}, `{"worktree":"x"}`); err == nil {
+	if _, err := find(t, nil, "MergeWorktree").Prepare(tool.Env{}, `{"worktree":"x"}`); err == nil {
 		t.Error("it merges without a merger")
 	}
 }
