@@ -49,6 +49,7 @@ type folder struct {
 	protected *config.Protection
 	hidden    config.Hidden
 	own       config.Hidden // the same for a folder that was made for the session
+	others    []string      // trees that such a session works beside: the project, and all folders that were made
 	nested    nested
 }
 
@@ -193,7 +194,8 @@ func (g *guard) meet(cwd string, p *policy, run []string) {
 func (g *guard) take(at session.Place, p *policy, run []string) *folder {
 	gr := &folder{at: at, policy: p, hidden: p.all.Hidden()}
 	if w := at.Work; w.Kind.Made() {
-		gr.own = p.all.HiddenIn(w.Top, w.Of)
+		gr.own = p.all.HiddenIn(w.Top, gr.hidden.Project()) // however many folders it was made through
+		gr.others = []string{gr.hidden.Project(), g.app.dirs.Worktrees}
 	}
 	gr.protected = config.Protect(gr.folders(), g.app.dirs, p.settings.Sandbox.DenyWrite, run...)
 	g.folders[at] = gr
@@ -207,6 +209,10 @@ func (gr *folder) closed(path string) (why string) {
 			return "the agent was given its folder to read only"
 		}
 		return "it belongs to the tree that the agent works beside; its own folder is " + w.Folder
+	} else if w.Kind.Made() && !troupe.Within(path, w.Top) && slices.ContainsFunc(gr.others, func(dir string) bool {
+		return dir != "" && troupe.Within(path, dir)
+	}) {
+		return "it belongs to the project or to another agent; the agent's own folder is " + w.Folder
 	}
 	return gr.protected.Denied(path)
 }

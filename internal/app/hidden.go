@@ -3,10 +3,12 @@ package app
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/hidden"
 	"github.com/troupe-dev/troupe/internal/session"
@@ -51,6 +53,28 @@ func (g *guard) HiddenFiles(at session.Place) []string {
 		return []string{"/"}
 	}
 	return out
+}
+
+// keptFrom is a test for what of a tree no agent may be given with a folder that is made from it, nor by a merge into it:
+// what is hidden there, with what hidden links lead to, and what rules keep from being read. The tree may itself be a
+// folder of an agent's own.
+func (g *guard) keptFrom(ctx context.Context, p *policy, of string, rules func(path string) bool) (
+	func(path string) bool, error) {
+	h := p.all.HiddenIn(of, p.all.Hidden().Project())
+	found, err := g.finder(of).Now(ctx, hidden.Pattern{Key: "kept from\n" + of, Name: h.MayCover, Path: h.IsIn})
+	if err != nil {
+		return nil, err
+	}
+	var targets []string
+	for _, path := range append(found, h.Paths()...) {
+		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
+			targets = append(targets, real)
+		}
+	}
+	return func(path string) bool {
+		_, covered := h.Covers(path)
+		return covered || rules != nil && rules(path) || troupe.WithinAny(path, targets)
+	}, nil
 }
 
 func noRules(string) []hidden.Pattern { return nil }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/tool/files"
@@ -36,6 +35,9 @@ func (m merger) Merge(env tool.Env, name string) (out toolworktree.Merging, err 
 	out = toolworktree.Merging{Name: row.Workspace.Name, Left: got.Left}
 	if len(got.Conflicts) > 0 {
 		out.Conflicts = conflictText(row.Workspace.Name, got.Conflicts)
+		for _, c := range got.Conflicts {
+			out.Conflicting = append(out.Conflicting, tool.Resolve(c.Path))
+		}
 		return out, nil
 	}
 	for _, c := range got.Changes {
@@ -55,6 +57,9 @@ func (m merger) HandBack(ctx context.Context, env tool.Env, name string) (string
 		return "", err
 	}
 	w := row.Workspace
+	if err := m.ofTree(env, w); err != nil {
+		return "", err
+	}
 	if !row.There { // it was removed when its agent ended
 		if _, err := m.app.keeper.Open(ctx, w, worktree.Making{Hidden: into.Hidden}); err != nil {
 			return "", err
@@ -83,7 +88,7 @@ func (m merger) find(env tool.Env, name string) (row worktree.Row, into worktree
 	if err != nil {
 		return row, into, err
 	}
-	rows, err := m.app.keeper.List(m.guard.ctx(), "")
+	rows, err := m.rows(s)
 	if err != nil {
 		return row, into, err
 	}
@@ -108,12 +113,47 @@ func (m merger) find(env tool.Env, name string) (row worktree.Row, into worktree
 	default:
 		return row, into, fmt.Errorf("several worktrees begin with %q; name one whole", name)
 	}
-	hidden := m.guard.Hidden(session.PlaceOf(s)).Path
-	into.Hidden = func(path string) bool {
-		_, covered := hidden(path)
-		return covered
+	p, err := m.app.policyOf(s.Cwd)
+	if err == nil {
+		into.Hidden, err = m.guard.keptFrom(m.guard.ctx(), p, found[0].Workspace.Of, env.Hidden)
 	}
-	return found[0], into, nil
+	return found[0], into, err
+}
+
+// ofTree refuses a workspace of another tree, whose agents are not there to resolve anything.
+func (m merger) ofTree(env tool.Env, w troupe.Workspace) error {
+	return m.app.trees.store.View(m.guard.ctx(), func(r store.Reader) error {
+		asks, err := r.Session(env.Session)
+		if err != nil {
+			return err
+		}
+		if owner, err := r.Session(w.Owner); err != nil || owner.Root != asks.Root {
+			return fmt.Errorf("%s is no worktree of an agent of yours", w.Name)
+		}
+		return nil
+	})
+}
+
+// rows are the workspaces that were made from where a session is.
+func (m merger) rows(s troupe.Session) (out []worktree.Row, err error) {
+	of := []string{s.Workspace.Top}
+	if !s.Workspace.Kind.Made() {
+		p, err := m.app.policyOf(s.Cwd)
+		if err != nil {
+			return nil, err
+		}
+		if of = []string{s.Cwd}; p.all.Hidden().Project() != s.Cwd {
+			of = append(of, p.all.Hidden().Project())
+		}
+	}
+	for _, tree := range of {
+		rows, err := m.app.keeper.List(m.guard.ctx(), tree)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, rows...)
+	}
+	return out, nil
 }
 
 // applyMerge writes what was worked out, if every file still holds what it held then: all of it or, as far as that can

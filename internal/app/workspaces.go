@@ -66,7 +66,8 @@ func (w *workspaces) plan(wish worktree.Wish) (troupe.Workspace, error) {
 }
 
 // Open implements session.Workspaces.
-func (w *workspaces) Open(ctx context.Context, s troupe.Session) (troupe.WorkspaceBase, error) {
+func (w *workspaces) Open(ctx context.Context, s troupe.Session, hides func(path string) bool) (troupe.WorkspaceBase,
+	error) {
 	at := session.PlaceOf(s)
 	done := w.opening(at.Work.Top)
 	defer done()
@@ -77,13 +78,11 @@ func (w *workspaces) Open(ctx context.Context, s troupe.Session) (troupe.Workspa
 	if err != nil {
 		return troupe.WorkspaceBase{}, err
 	}
-	// What it is made from may itself be a folder of an agent's own.
-	hidden := p.all.HiddenIn(at.Work.Of, p.all.Hidden().Project())
-	base, err := w.Keeper.Open(ctx, at.Work, worktree.Making{Link: p.settings.Worktree.Link,
-		Hidden: func(path string) bool {
-			_, covered := hidden.Covers(path)
-			return covered
-		}})
+	hidden, err := w.guard.keptFrom(ctx, p, at.Work.Of, hides)
+	if err != nil {
+		return troupe.WorkspaceBase{}, err
+	}
+	base, err := w.Keeper.Open(ctx, at.Work, worktree.Making{Link: p.settings.Worktree.Link, Hidden: hidden})
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err() // whatever it was that could not be done any more
 	}

@@ -8,8 +8,9 @@ import (
 )
 
 // Mirror is a line of authority down to a session that works in a folder of its own: what rules say of places in the
-// tree that it was made from they say of the same places in the folder too, and the other way round.
-func Mirror(line []Layer, w troupe.Workspace, home string) []Layer {
+// trees that it was made from, one from the other, they say of the same places in the folder too, and the other way
+// round.
+func Mirror(line []Layer, w troupe.Workspace, home string, of ...string) []Layer {
 	if !w.Kind.Made() {
 		return line
 	}
@@ -17,8 +18,10 @@ func Mirror(line []Layer, w troupe.Workspace, home string) []Layer {
 	mirror := func(rules []rule.Rule) []rule.Rule {
 		out := slices.Clip(rules)
 		for i := range rules {
-			if r, ok := rules[i].Mirror(at, w.Of, w.Top); ok {
-				out = append(out, r)
+			for _, tree := range of {
+				if r, ok := rules[i].Mirror(at, tree, w.Top); ok {
+					out = append(out, r)
+				}
 			}
 		}
 		return out

@@ -91,11 +91,15 @@ func (l *chain) in(id troupe.SessionID, mode troupe.Mode) []gate.Layer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var out []gate.Layer
+	var of []string // the trees that the session's folder is made from, one from the other
 	work := l.layers[id].work
 	for {
 		at, ok := l.layers[id]
 		if !ok {
 			return nil
+		}
+		if at.work.Kind.Made() && !slices.Contains(of, at.work.Of) {
+			of = append(of, at.work.Of)
 		}
 		out = append(out, at.gate)
 		if id = at.parent; id == "" {
@@ -111,7 +115,7 @@ func (l *chain) in(id troupe.SessionID, mode troupe.Mode) []gate.Layer {
 			out[i].Mode = out[i-1].Mode
 		}
 	}
-	return gate.Mirror(out, work, l.home)
+	return gate.Mirror(out, work, l.home, of...)
 }
 
 // version changes whenever the authority of a session does, or that of any above it.

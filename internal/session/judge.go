@@ -131,6 +131,10 @@ func (j *judged) leaveTurn() {
 // and not the process.
 func (c *candidate) judge(ctx context.Context, runner tool.Runner) (j *judged) {
 	j = &judged{env: c.env(), bill: &bill{}, about: c.about}
+	j.env.Hidden = func(path string) bool { // few tools want to know while they are prepared
+		hidden := c.hidden()
+		return hidden != nil && hidden(path)
+	}
 	defer func() {
 		if r := recover(); r != nil {
 			j.refused = fmt.Sprintf("the tool itself failed: %v\n%s", r, debug.Stack())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/turn"
 )
 
@@ -15,8 +16,9 @@ type Workspaces interface {
 	// Plan settles where a session works that is born, or goes on, beside the one that asks. It changes nothing. It is
 	// called by the actor, and may ask git whether there can be such a folder.
 	Plan(asks troupe.Session, w Wish) (troupe.Workspace, error)
-	// Open makes a session's folder, or finds it as it was left, or makes it anew from what was kept of it.
-	Open(ctx context.Context, s troupe.Session) (troupe.WorkspaceBase, error)
+	// Open makes a session's folder, or finds it as it was left, or makes it anew from what was kept of it. hides are the
+	// files that rules keep the session from reading, which are not carried over; nil: none.
+	Open(ctx context.Context, s troupe.Session, hides func(path string) bool) (troupe.WorkspaceBase, error)
 	// Save keeps the content of the folder. changed are the files that differ from the last time; nil: any may.
 	Save(ctx context.Context, s troupe.Session, changed []string) (troupe.Checkpoint, error)
 	// Close keeps all of it at the end of a run and removes the folder if that loses nothing. stay is why the
@@ -39,7 +41,7 @@ func (noWorkspaces) Plan(troupe.Session, Wish) (troupe.Workspace, error) {
 	return troupe.Workspace{}, errors.ErrUnsupported
 }
 
-func (noWorkspaces) Open(context.Context, troupe.Session) (troupe.WorkspaceBase, error) {
+func (noWorkspaces) Open(context.Context, troupe.Session, func(string) bool) (troupe.WorkspaceBase, error) {
 	return troupe.WorkspaceBase{}, errors.ErrUnsupported
 }
 
@@ -144,8 +146,10 @@ func (p *place) ready(ctx context.Context, reads bool) bool {
 	if st := p.a.st.Session.Status; p.doing == placeIdle && p.broken == "" && !p.ends &&
 		st.Live() && st != troupe.Spawning {
 		p.begun = true
+		s := p.a.st.Session
+		hides := gate.Hidden(p.a.tree.chain.chain(p.a.id), []string{s.Dir()}, p.a.h.d.Home)
 		p.begin(ctx, placeOpens, func(ctx context.Context, s troupe.Session, in *inPlace) {
-			in.base, in.err = p.a.h.d.Workspaces.Open(ctx, s)
+			in.base, in.err = p.a.h.d.Workspaces.Open(ctx, s, hides)
 		})
 	}
 	return false
@@ -203,7 +207,7 @@ func (p *place) done(in inPlace) error {
 	switch in.op {
 	case placeOpens:
 		if in.err != nil {
-			if !errors.Is(in.err, context.Canceled) { // else the run is about to end
+			if !p.ends { // else it was cut short, for the run is about to end
 				p.broken = "the folder to work in could not be made: " + plain(in.err.Error())
 			}
 			return nil

@@ -69,7 +69,7 @@ func (f *folders) note(text string) {
 	f.notes = append(f.notes, fmt.Sprintf("%v %s", time.Since(f.began).Round(time.Second), text))
 }
 
-func (f *folders) Open(ctx context.Context, s troupe.Session) (troupe.WorkspaceBase, error) {
+func (f *folders) Open(ctx context.Context, s troupe.Session, _ func(string) bool) (troupe.WorkspaceBase, error) {
 	return troupe.WorkspaceBase{Commit: "base of " + s.Workspace.Name}, f.does(ctx, "open", s, "")
 }
 

@@ -175,7 +175,7 @@ func (l *law) decide(id troupe.SessionID, c *turn.Call, access troupe.Access, ch
 	g, root, work := guard{l.w}, "/sim", l.parties[id].work
 	var also []string
 	if work.Kind.Made() {
-		root, also, chain = work.Folder, []string{work.Of}, gate.Mirror(chain, work, "")
+		root, also, chain = work.Folder, []string{work.Of}, gate.Mirror(chain, work, "", work.Of)
 	}
 	return l.gate.Decide(gate.Query{
 		Tool: c.Name, Access: access, Chain: chain, Judged: l.w.verdict(id, c), Roots: []string{root, outputDir(id)},

@@ -56,7 +56,7 @@ func (s places) goesOn(ctx context.Context) bool {
 	return ctx.Err() == nil && !s.p.dead
 }
 
-func (s places) Open(ctx context.Context, at troupe.Session) (troupe.WorkspaceBase, error) {
+func (s places) Open(ctx context.Context, at troupe.Session, _ func(string) bool) (troupe.WorkspaceBase, error) {
 	w := s.p.w
 	g := w.ground(at.Workspace.Owner)
 	if w.one(60) {

@@ -4,11 +4,13 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -112,7 +114,10 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 	fs.Lookup("worktree").NoOptDefVal = anyWorktree
 	completions(cmd, c)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		args = f.named(args)
+		if f.worktree == anyWorktree && len(args) == 2 && !strings.ContainsAny(args[0]+args[1], " \t\n") {
+			return console.Usage("which of %q and %q is the worktree's name? Write --worktree=NAME", args[0], args[1])
+		}
+		args, _ = f.named(args)
 		if !f.print && len(args) > 1 && len(cmd.SuggestionsFor(args[0])) > 0 {
 			return unknown(cmd, args)
 		}
@@ -180,12 +185,18 @@ func completions(cmd *cobra.Command, c *console.Console) {
 // anyWorktree is what --worktree is without a name.
 const anyWorktree = " "
 
-// named takes the name of the worktree from the arguments: behind --worktree a first one without blanks is that.
-func (f flags) named(args []string) []string {
-	if f.worktree == anyWorktree && len(args) > 0 && !strings.ContainsAny(args[0], " \t\n") {
-		return args[1:]
+// named takes the name of the worktree from the arguments: with --worktree, that of two which has no blanks, and in a
+// conversation one alone.
+func (f flags) named(args []string) (rest []string, name string) {
+	if f.worktree != anyWorktree || len(args) > 2 || len(args) == 1 && f.print {
+		return args, ""
 	}
-	return args
+	for i, a := range args {
+		if !strings.ContainsAny(a, " \t\n") {
+			return append(slices.Clone(args[:i]), args[i+1:]...), a
+		}
+	}
+	return args, ""
 }
 
 // inWorktree says what session is begun in a worktree of its own, and returns the arguments without its name.
@@ -193,10 +204,8 @@ func (f *flags) inWorktree(args []string) []string {
 	if f.worktree == "" {
 		return args
 	}
-	rest, name := f.named(args), strings.TrimSpace(f.worktree)
-	if len(rest) < len(args) {
-		name = args[0]
-	}
+	rest, name := f.named(args)
+	name = cmp.Or(name, strings.TrimSpace(f.worktree))
 	f.begin.Worktree = &name
 	return rest
 }

@@ -34,6 +34,8 @@ type Merging struct {
 	Writes []string
 	// Text is what a person is asked about, and Conflicts what a model is told instead of a merge.
 	Text, Conflicts string
+	// Conflicting are the files that conflict.
+	Conflicting []string
 	// Left names what is not brought over, with the reasons.
 	Left []string
 	// Apply writes all of it, or nothing.
@@ -65,9 +67,7 @@ func (r mergeRunner) Prepare(env tool.Env, input string) (tool.Prepared, error) 
 	if r.Merger == nil {
 		return nil, errors.New("there are no worktrees here")
 	}
-	if c.name = strings.TrimSpace(c.name); c.back {
-		return &c, nil
-	}
+	c.name = strings.TrimSpace(c.name)
 	var err error
 	c.Merging, err = r.Merge(env, c.name)
 	return &c, err
@@ -82,17 +82,24 @@ type merging struct {
 	back   bool
 }
 
-// Access implements tool.Prepared. What is handed back changes nothing but the agent's own folder.
+// Access implements tool.Prepared. What is handed back is written into the agent's own folder; it is judged as an edit of
+// the files that it is about, so that who may not change those has nothing done to them there.
 func (c *merging) Access() troupe.Access {
-	if c.back || len(c.Writes) == 0 {
+	writes := c.Writes
+	if c.back {
+		writes = c.Conflicting
+	}
+	if len(writes) == 0 {
 		return troupe.Access{Class: troupe.ClassRead}
 	}
-	return troupe.Access{Class: troupe.ClassEdit, Writes: c.Writes}
+	return troupe.Access{Class: troupe.ClassEdit, Writes: writes}
 }
 
 // Preview implements tool.Previewer.
 func (c *merging) Preview(tool.Env) (text string, futile bool) {
 	switch {
+	case c.back:
+		return "hand the conflicts back to the agent of " + c.Name + "\n" + c.Conflicts, len(c.Conflicting) == 0
 	case c.Conflicts != "":
 		return c.Conflicts, true
 	case len(c.Writes) == 0:

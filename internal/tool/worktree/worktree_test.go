@@ -54,7 +54,7 @@ func (m fakeMerger) Merge(_ tool.Env, name string) (worktree.Merging, error) {
 	case "none":
 		return out, errors.New("there is no worktree")
 	case "clash":
-		out.Conflicts = "a.go: both sides"
+		out.Conflicts, out.Conflicting = "a.go: both sides", []string{"/p/a.go"}
 	case "clean":
 		out.Writes, out.Text, out.Left = []string{"/p/a.go", "/p/b.go"}, "change a.go", []string{"vendor: a submodule"}
 		out.Apply = func(context.Context, func([]byte) (string, error)) ([]troupe.FileTouch, error) {
@@ -93,7 +93,7 @@ func TestMerge(t *testing.T) {
 		`{"worktree":"clash"}`:                  {0, "Nothing was merged. a.go: both sides", true, false},
 		`{"worktree":"same"}`:                   {0, "Nothing is left to be merged from same-1.", false, false},
 		`{"worktree":"moved"}`:                  {1, "Nothing was merged: something else has changed it", true, false},
-		`{"worktree":"clash","hand_back":true}`: {0, "it has the conflicts now", false, false},
+		`{"worktree":"clash","hand_back":true}`: {1, "it has the conflicts now", false, false},
 		`{"worktree":"clean","hand_back":true}`: {0, "Nothing was handed back: it has no conflicts", true, false},
 	} {
 		applied := false
