@@ -54,9 +54,12 @@ func (p place) close(ctx context.Context, rec *record, message string) (troupe.W
 	if err != nil {
 		return res, err
 	}
-	there, err := p.there(rec)
-	if _, other := errors.AsType[*troupe.UserError](err); other {
-		res.Kept, err = "something else is in its place; what was saved last of it is kept", nil
+	there, other, err := p.has(rec)
+	switch gone := rec.Result != nil && rec.Result.Gone && rec.State == closed; {
+	case other:
+		res.Kept = "something else is in its place; what was saved last of it is kept"
+	case !there && err == nil && !gone:
+		res.Kept = "it was removed or moved away while its agent worked; what was saved last of it is kept"
 	}
 	if err != nil {
 		return res, err

@@ -141,7 +141,12 @@ func (p place) open(ctx context.Context, rec *record, m Making) error {
 	if err := p.putBack(); err != nil {
 		return err
 	}
-	there, err := p.there(rec)
+	there, other, err := p.has(rec)
+	if other && rec.State == making {
+		err = taken(p.ws.Top)
+	} else if other {
+		err = p.aside()
+	}
 	if err != nil {
 		return err
 	}
@@ -166,11 +171,36 @@ func (p place) there(rec *record) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	// While it is made, the folder that is about to get the name was noted: another one is not ours.
-	if !info.IsDir() || rec.State == making && (rec.Inode == 0 || inode(info) != rec.Inode) {
+	if !info.IsDir() || !rec.isOf(p.ws.Top, info) {
 		return false, taken(p.ws.Top)
 	}
 	return true, nil
+}
+
+// isOf reports whether a folder is the one that was made: another one of its name, whoever made that, has nothing of the
+// agent's, and what is missing in it was not removed by the agent.
+func (rec *record) isOf(folder string, info fs.FileInfo) bool {
+	if rec.Inode == 0 {
+		return rec.State != making
+	}
+	return inode(info) == rec.Inode && (rec.Born == 0 || bornAt(folder) == rec.Born)
+}
+
+// has reports whether the folder is there; another one in its place is as good as none.
+func (p place) has(rec *record) (there, other bool, err error) {
+	there, err = p.there(rec)
+	if _, taken := errors.AsType[*troupe.UserError](err); taken {
+		return false, true, nil
+	}
+	return there, false, err
+}
+
+// aside moves what stands in the place of the folder out of the way. It is nobody's to remove.
+func (p place) aside() error {
+	if _, err := os.Lstat(p.ws.Top); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return os.Rename(p.ws.Top, fmt.Sprintf("%s.other-%d", p.ws.Top, p.k.now().UnixNano()))
 }
 
 // make fills the folder beside its place, and moves it there whole.
@@ -210,7 +240,7 @@ func (p place) settle(rec *record) error {
 	if err != nil {
 		return err
 	}
-	rec.Inode, rec.State = inode(info), making
+	rec.Inode, rec.Born, rec.State = inode(info), bornAt(p.making), making
 	if err := errors.Join(p.k.write(p, rec), p.k.step("named")); err != nil {
 		return err
 	}

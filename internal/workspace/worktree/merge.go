@@ -113,7 +113,7 @@ func (k *Keeper) content(ctx context.Context, p place, rec *record) (string, err
 	if rec.Base.Commit == "" {
 		return "", fmt.Errorf("the workspace %s was never made", p.ws.Name)
 	}
-	there, err := p.there(rec)
+	there, _, err := p.has(rec)
 	if err != nil {
 		return "", err
 	}

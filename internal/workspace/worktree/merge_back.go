@@ -29,7 +29,7 @@ func (k *Keeper) HandBack(ctx context.Context, ws troupe.Workspace, in Into) (Ha
 	var out Handed
 	in.Partial = false
 	err := k.merging(ctx, ws, in, func(m *merging) error {
-		there, err := m.p.there(m.rec)
+		there, _, err := m.p.has(m.rec)
 		if err != nil {
 			return err
 		}

@@ -26,8 +26,9 @@ type record struct {
 	Base          troupe.WorkspaceBase
 	State         string
 	Made, Changed time.Time
-	// Inode is the folder that was about to get the name.
+	// Inode and Born are of the folder that was about to get the name: an inode alone may be another folder's later.
 	Inode uint64 `json:",omitempty"`
+	Born  int64  `json:",omitempty"` // nanoseconds; 0 where the system does not say
 	// Branch is what HEAD of the agent's repository stood for when it was read last; "" for a commit alone.
 	Branch string `json:",omitempty"`
 	// Carried are the ignored files that were copied from the caller, with what they were.

@@ -33,8 +33,17 @@ func (k *Keeper) Save(ctx context.Context, ws troupe.Workspace, changed []string
 	if err := p.putBack(); err != nil {
 		return troupe.Checkpoint{}, err
 	}
+	if there, _, err := p.has(rec); err != nil || !there {
+		return troupe.Checkpoint{}, missing(p, ws.Top, err)
+	}
 	s, err := k.save(ctx, p, rec, ws.Top, changed)
 	return s.Checkpoint, err
+}
+
+// missing says that the folder is not where it was made, or that another one is there.
+func missing(p place, folder string, err error) error {
+	return &troupe.UserError{Problem: "the folder of the workspace " + p.ws.Name + " is not at " + folder + " any more",
+		Hint: "what was saved of it last is kept: it is made again when its agent goes on", Err: err}
 }
 
 // saved is a checkpoint, and what is not in it.
@@ -57,8 +66,7 @@ func (k *Keeper) save(ctx context.Context, p place, rec *record, folder string, 
 		return saved{}, err
 	}
 	if info, err := os.Lstat(folder); err != nil || !info.IsDir() {
-		return saved{}, &troupe.UserError{Problem: "the folder of the workspace " + p.ws.Name + " is not at " + folder,
-			Hint: "what was saved of it last is kept: it is made again when its agent goes on", Err: err}
+		return saved{}, missing(p, folder, err)
 	}
 	kept, err := readKept(p)
 	if err != nil {
