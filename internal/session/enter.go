@@ -50,7 +50,7 @@ func (p *place) exit(ctx context.Context, i int) error {
 	case !p.ready(ctx, false):
 		return p.park(ctx, i)
 	}
-	stay := othersIn(p.a.tree, s.Workspace.Owner)
+	stay := othersIn(p.a.tree, s.Workspace)
 	if len(p.a.tasks.shells) > 0 {
 		stay = "commands still run in it"
 	}

@@ -69,6 +69,7 @@ const (
 type place struct {
 	a      *actor
 	shares troupe.SessionID // whose folder it works in, if it is not its own; set for life
+	of     string           // the tree that its own folder borrows from; "" if it has none. Set for life
 	doing  placeOp
 	cancel context.CancelFunc
 	begun  bool         // there may be something of the folder: this run has begun to open it
@@ -96,6 +97,8 @@ func placeOf(a *actor) place {
 	out := place{a: a}
 	if w := a.st.Session.Workspace; w.Kind.Made() && w.Owner != a.id {
 		out.shares = w.Owner
+	} else if w.Kind.Made() {
+		out.of = w.Of
 	}
 	return out
 }
@@ -220,6 +223,7 @@ func (p *place) done(in inPlace) error {
 		out := troupe.WorkspaceSaved{Checkpoint: in.saved}
 		if in.err != nil {
 			out.Problem = plain(in.err.Error())
+			p.open = false // it may not be there any more: it is looked for before the next call
 		}
 		if p.a.st.Session.Status.Live() {
 			return p.a.stage(out)
@@ -264,7 +268,7 @@ func (p *place) before(ctx context.Context, act turn.Action) (now bool) {
 		if p.a.st.Session.Depth > 0 && len(p.held) < len(p.a.tasks.shells) {
 			return false
 		}
-		stay := othersIn(p.a.tree, p.a.st.Session.Workspace.Owner)
+		stay := othersIn(p.a.tree, p.a.st.Session.Workspace)
 		if len(p.a.tasks.shells) > len(p.held) {
 			stay = "commands still run in it"
 		}
@@ -329,13 +333,14 @@ func (p *place) over() {
 	p.begun, p.ends, p.open, p.closed, p.broken, p.doing, p.parked = false, false, false, nil, "", placeIdle, nil
 }
 
-// othersIn says which agents work in the folder of a session, besides itself; "" if none does.
-func othersIn(t *tree, id troupe.SessionID) string {
+// othersIn says how many agents work in a folder, or in one that borrows from it, besides the session that it was made
+// for; "" if none does.
+func othersIn(t *tree, w troupe.Workspace) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := 0
 	for _, a := range t.actors {
-		if a.place.shares == id && a.counted {
+		if a.counted && (a.place.shares == w.Owner || a.place.of != "" && troupe.Within(a.place.of, w.Top)) {
 			n++
 		}
 	}
@@ -343,8 +348,8 @@ func othersIn(t *tree, id troupe.SessionID) string {
 	case 0:
 		return ""
 	case 1:
-		return "another agent still works in it"
+		return "another agent still works in it, or beside it"
 	default:
-		return fmt.Sprintf("%d other agents still work in it", n)
+		return fmt.Sprintf("%d other agents still work in it, or beside it", n)
 	}
 }

@@ -41,7 +41,7 @@ func (f *folders) Plan(asks troupe.Session, w session.Wish) (troupe.Workspace, e
 	if name == "Refused" {
 		return troupe.Workspace{}, errors.New("there is no repository")
 	}
-	return troupe.Workspace{Kind: w.Kind, Owner: w.ID, Name: name, From: asks.Dir(), Of: asks.Cwd,
+	return troupe.Workspace{Kind: w.Kind, Owner: w.ID, Name: name, From: asks.Dir(), Of: asks.Dir(),
 		Top: "/trees/" + name, Folder: "/trees/" + name, Branch: "troupe/" + name}, nil
 }
 
@@ -204,7 +204,7 @@ func TestPlaceShared(t *testing.T) {
 		if h.ofRun(in.ID).Workspace != nil {
 			t.Error("the folder is told as its own")
 		}
-		if got := fmt.Sprint(f.notes); !strings.Contains(got, "close Tree stays: another agent still works in it") {
+		if got := fmt.Sprint(f.notes); !strings.Contains(got, "close Tree stays: another agent still works in it, or beside it") {
 			t.Error(got)
 		}
 		if tree.Run != 2 || !h.ofRun(tree.ID).Workspace.Gone {
@@ -381,4 +381,44 @@ func TestPlaceOfAttended(t *testing.T) {
 			h.checkTree()
 		})
 	}
+}
+
+// TestPlaceBorrowed: a folder that another agent's borrows from stays as long as that agent works; who is born there waits
+// until it is there.
+func TestPlaceBorrowed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, f := newHome(t), newFolders()
+		p := h.start(plays{"main": {call("In:"), call("Agent:&^Kid"), call("Out:"), say("ok")},
+			"main/Kid": {call("Edit:a"), call("Edit:b"), call("Edit:c"), say("done")}}.reply, f.withTrees)
+		p.settings.Attended = true
+		p.beginAs(troupe.Caps{MaxDepth: 1}, inTrees).end()
+		kid, got := h.called("Kid"), strings.Join(f.notes, "\n")
+		if kid.Workspace.Of != "/trees/mine" && kid.Workspace.From != "/trees/mine" {
+			t.Errorf("%+v", kid.Workspace)
+		}
+		if !strings.Contains(got, "close mine stays: another agent still works in it, or beside it") ||
+			strings.Index(got, "open Kid") < strings.Index(got, "open mine done") {
+			t.Error(got)
+		}
+		h.checkTree()
+	})
+}
+
+// TestPlaceLost: a folder that cannot be saved is looked for before the next call.
+func TestPlaceLost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, f := newHome(t), newFolders()
+		f.fails["save"] = errors.New("it is not there any more")
+		p := h.start(plays{"main": {call("Agent:^Tree"), say("ok")},
+			"main/Tree": {call("Edit:a"), call("Edit:b"), say("done")}}.reply, f.with)
+		p.begin(troupe.Caps{MaxDepth: 1}).end()
+		if got := strings.Join(f.notes, "\n"); strings.Count(got, "open Tree done") < 2 {
+			t.Error(got)
+		}
+		if s := h.called("Tree"); s.Status != troupe.Completed {
+			t.Errorf("%s: %s", s.Status, s.Error)
+		}
+	})
 }

@@ -26,6 +26,12 @@ func (cs *calls) runCalls(ctx context.Context, calls []int) error {
 	var births []int
 	for _, i := range calls {
 		if cs.a.h.d.Tools.Schedule(cs.a.st.Calls[i].Name) == troupe.Birth {
+			if !cs.a.place.ready(ctx, true) { // those that are born begin with what is there
+				if err := cs.a.place.park(ctx, i); err != nil {
+					return err
+				}
+				continue
+			}
 			births = append(births, i)
 		} else if err := cs.runCall(ctx, i); err != nil {
 			return err

@@ -175,7 +175,13 @@ func (l *law) decide(id troupe.SessionID, c *turn.Call, access troupe.Access, ch
 	g, root, work := guard{l.w}, "/sim", l.parties[id].work
 	var also []string
 	if work.Kind.Made() {
-		root, also, chain = work.Folder, []string{work.Of}, gate.Mirror(chain, work, "", work.Of)
+		var of []string
+		for p := l.parties[id]; p != nil; p = l.parties[p.parent] {
+			if p.work.Kind.Made() {
+				of = append(of, p.work.Of)
+			}
+		}
+		root, also, chain = work.Folder, []string{work.Of}, gate.Mirror(chain, work, "", of...)
 	}
 	return l.gate.Decide(gate.Query{
 		Tool: c.Name, Access: access, Chain: chain, Judged: l.w.verdict(id, c), Roots: []string{root, outputDir(id)},
