@@ -12,7 +12,11 @@ func (r Rule) Mirror(at Places, one, other string) (Rule, bool) {
 			continue
 		}
 		segs := append(LiteralSegments(base), p.Segs...)
-		for _, way := range [][2]string{{one, other}, {other, one}} {
+		ways := [][2]string{{one, other}, {other, one}}
+		if len(other) > len(one) { // the one may lie in the other: what is in both is of the inner
+			ways[0], ways[1] = ways[1], ways[0]
+		}
+		for _, way := range ways {
 			if rest, ok := behind(segs, LiteralSegments(way[0])); ok {
 				out.Paths = append(out.Paths, Pattern{anchor: atRoot, Segs: append(LiteralSegments(way[1]), rest...)})
 				break
