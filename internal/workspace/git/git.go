@@ -142,7 +142,9 @@ func absolutePath(path string) string {
 // Error is a git that ended badly.
 type Error struct {
 	Code int
-	Text string // the first line it wrote about it
+	Text string // the first line it wrote about it, for people
+	// Said is that line where Text is not: what git says of a stranger's files may hold what stands in them.
+	Said string
 }
 
 func (e *Error) Error() string { return e.Text }
@@ -176,7 +178,7 @@ func (g *Runner) Stream(ctx context.Context, out interface{ Write([]byte) (int, 
 	if line == "" {
 		line = fmt.Sprintf("git %s ended with exit code %d", args[0], exit.ExitCode())
 	}
-	return &Error{exit.ExitCode(), line}
+	return &Error{Code: exit.ExitCode(), Text: line}
 }
 
 // complaintOf is the first line that says what is wrong: behind how far git is, which it writes over and over, if it

@@ -61,9 +61,18 @@ func (p place) base(ctx context.Context, r repo, c *caller, rec *record, m Makin
 // update changes refs of the caller's repository, all or none. Another program that has a lock there is waited for.
 func (c *caller) update(ctx context.Context, commands []string) error {
 	return retry(ctx, c.patience, func() (bool, error) {
-		_, err := c.feed(ctx, strings.Join(commands, ""), "update-ref", "-z", "--stdin")
+		// Directly before: what is a link by then would have git write where it leads.
+		if err := straightGit(c.common); err != nil {
+			return false, err
+		}
+		_, err := c.named().feed(ctx, strings.Join(commands, ""), "update-ref", "-z", "--no-deref", "--stdin")
 		return locked(err), err
 	})
+}
+
+// named has git write our name and nothing of the caller's settings into what it notes of refs, and begin no such notes.
+func (r repo) named() repo {
+	return r.set("core.logAllRefUpdates=false").with("GIT_COMMITTER_NAME=Troupe", "GIT_COMMITTER_EMAIL=troupe@localhost")
 }
 
 // present makes a commit of what the caller has now: HEAD, or one on it with what was not committed.
@@ -180,7 +189,7 @@ func copyIndex(c *caller, p place) error {
 		return err
 	}
 	for _, name := range append(shared, filepath.Join(c.dir, "index")) {
-		data, err := disk.Read(name, 4<<30)
+		data, err := plainFile(name, 4<<30)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}

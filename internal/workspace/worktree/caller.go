@@ -22,7 +22,6 @@ type caller struct {
 	repo
 	top    string // of its work tree
 	dir    string // of git there
-	common string // where its objects and refs are
 	format string // of its objects: sha1 or sha256
 	head   string // "" before the first commit
 	branch string // "" if HEAD is detached
@@ -65,11 +64,16 @@ func (k *Keeper) callerOf(ctx context.Context, of string) (*caller, error) {
 	if troupe.Within(of, k.folders) {
 		survey(of) // an agent's
 	}
+	if at := filepath.Join(of, ".git"); isFolder(at) {
+		if err := straightGit(at); err != nil {
+			return nil, err
+		}
+	}
 	g, err := git.Open(ctx, of, k.environ)
 	if err != nil {
 		return nil, refused(of, err.Error(), copyHint)
 	}
-	c := &caller{repo: repo{runner: *g}, top: of, patience: k.patience}
+	c := &caller{repo: repo{runner: *g, strange: true}, top: of, patience: k.patience}
 	out, err := c.out(ctx, "rev-parse", "--path-format=absolute", "--absolute-git-dir", "--git-common-dir",
 		"--show-object-format", "--show-toplevel")
 	lines := strings.Split(out, "\n")
@@ -77,6 +81,12 @@ func (k *Keeper) callerOf(ctx context.Context, of string) (*caller, error) {
 		return nil, refused(of, "git does not take it for a repository with files ("+problem(err)+")", copyHint)
 	}
 	c.dir, c.common, c.format = lines[0], lines[1], lines[2]
+	c.repo.common = c.common
+	for _, dir := range []string{c.dir, c.common} {
+		if err := straightGit(dir); err != nil {
+			return nil, err
+		}
+	}
 	if err := c.leadsBack(ctx, lines[3]); err != nil {
 		return nil, err
 	}
@@ -148,6 +158,9 @@ func (c *caller) leadsBack(ctx context.Context, shown string) error {
 	case info.IsDir():
 		if shown != c.top {
 			return refused(c.top, "its core.worktree says that its files are in "+shown, copyHint)
+		}
+		if c.dir != at || c.common != at { // a plain repository has no other's objects and refs
+			return refused(c.top, "its .git says that its objects and refs are in "+c.common, copyHint)
 		}
 		return nil
 	case !info.Mode().IsRegular():

@@ -34,8 +34,13 @@ func (r repo) hand(ctx context.Context, walk string, into repo, folder string, o
 		if _, err := file.Seek(0, 0); err != nil {
 			return false, err
 		}
+		if into.strange { // it is the caller's
+			if err := straightGit(into.common); err != nil {
+				return false, err
+			}
+		}
 		err := into.run(ctx, append([]string{"index-pack", "--stdin", "--fix-thin"}, options...)...)
-		return err != nil && strings.Contains(err.Error(), "No such file"), err
+		return saidIn(err, "No such file"), err
 	})
 }
 
@@ -47,7 +52,7 @@ func (p place) pinned() string { return "troupe " + string(p.ws.Owner) }
 func (p place) unpin(c *caller) error {
 	keeps, err := filepath.Glob(filepath.Join(c.common, "objects", "pack", "*.keep"))
 	for _, keep := range keeps {
-		if data, e2 := os.ReadFile(keep); e2 == nil && strings.TrimSpace(string(data)) == p.pinned() {
+		if data, e2 := plainFile(keep, 1<<10); e2 == nil && strings.TrimSpace(string(data)) == p.pinned() {
 			err = errors.Join(err, os.Remove(keep))
 		}
 	}
@@ -56,5 +61,5 @@ func (p place) unpin(c *caller) error {
 
 // locked reports whether git met the lock of another program.
 func locked(err error) bool {
-	return err != nil && strings.Contains(err.Error(), ".lock': File exists")
+	return saidIn(err, ".lock': File exists")
 }

@@ -49,7 +49,7 @@ func carryOf(c *caller) (carry, error) {
 		"info/sparse-checkout": {c.dir},
 	} {
 		for _, folder := range folders {
-			data, err := disk.Read(filepath.Join(folder, name), 64<<20)
+			data, err := plainFile(filepath.Join(folder, name), 64<<20)
 			if err == nil {
 				y.files[name] = data
 			} else if !errors.Is(err, fs.ErrNotExist) {

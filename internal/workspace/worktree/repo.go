@@ -19,6 +19,9 @@ type repo struct {
 	runner git.Runner
 	// all: no file is ignored, as in a copy.
 	all bool
+	// strange: it is not ours, so that nobody is told git's own words about it.
+	strange bool
+	common  string // where a strange one has its objects and refs
 }
 
 // with adds to the environment: the last of a name counts.
@@ -57,12 +60,27 @@ func (r repo) feed(ctx context.Context, in string, args ...string) (string, erro
 func (r repo) out(ctx context.Context, args ...string) (string, error) {
 	out := git.Capped{Limit: outputMost}
 	if err := r.runner.Stream(ctx, &out, args...); err != nil {
-		return "", fmt.Errorf("git %s: %w", args[0], err)
+		return "", fmt.Errorf("git %s: %w", args[0], r.unsaid(err))
 	}
 	if out.Cut {
 		return "", fmt.Errorf("git %s printed too much", args[0])
 	}
 	return string(bytes.TrimSuffix(out.Buf.Bytes(), []byte("\n"))), nil
+}
+
+// unsaid leaves git's words about a stranger's repository out of an error: a file of it may lead to any other, and git
+// quotes what it does not understand.
+func (r repo) unsaid(err error) error {
+	if e, ok := errors.AsType[*git.Error](err); ok && r.strange {
+		return &git.Error{Code: e.Code, Said: e.Text, Text: fmt.Sprintf("it ended with exit code %d", e.Code)}
+	}
+	return err
+}
+
+// saidIn reports whether git said so.
+func saidIn(err error, words string) bool {
+	e, ok := errors.AsType[*git.Error](err)
+	return ok && strings.Contains(e.Text+e.Said, words)
 }
 
 // exited reports whether git ended with that code.
