@@ -28,7 +28,8 @@ func TestMirror(t *testing.T) {
 		{parse(t, troupe.Deny, "Read(~/x)"), "/home/u/x", "/home/u/x", "/trees/x/x"},
 		{bound, "/proj/config/a", "/trees/x/config/a", "/trees/x/sub/config/a"},
 	} {
-		line := Mirror([]Layer{{Agent: "main", Mode: troupe.ModeBypass, Rules: []rule.Rule{tt.rule}}}, own, "/home/u", own.Of)
+		line := Mirror([]Layer{{Agent: "main", Mode: troupe.ModeBypass, Rules: []rule.Rule{tt.rule}}}, own, "/home/u",
+			own.Of)
 		for path, want := range map[string]troupe.Effect{tt.one: troupe.Deny, tt.other: troupe.Deny,
 			tt.not: troupe.Allow} {
 			q := query("Read", reads(path))

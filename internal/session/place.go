@@ -16,7 +16,8 @@ type Workspaces interface {
 	// Plan settles where a session works that is born, or goes on, beside the one that asks. It changes nothing. It is
 	// called by the actor, and may ask git whether there can be such a folder.
 	Plan(asks troupe.Session, w Wish) (troupe.Workspace, error)
-	// Open makes a session's folder, or finds it as it was left, or makes it anew from what was kept of it. hides are the
+	// Open makes a session's folder, or finds it as it was left, or makes it anew from what was kept of it. hides are
+	// the
 	// files that rules keep the session from reading, which are not carried over; nil: none.
 	Open(ctx context.Context, s troupe.Session, hides func(path string) bool) (troupe.WorkspaceBase, error)
 	// Save keeps the content of the folder. changed are the files that differ from the last time; nil: any may.

@@ -204,7 +204,8 @@ func TestPlaceShared(t *testing.T) {
 		if h.ofRun(in.ID).Workspace != nil {
 			t.Error("the folder is told as its own")
 		}
-		if got := fmt.Sprint(f.notes); !strings.Contains(got, "close Tree stays: another agent still works in it, or beside it") {
+		if got := fmt.Sprint(f.notes); !strings.Contains(got,
+			"close Tree stays: another agent still works in it, or beside it") {
 			t.Error(got)
 		}
 		if tree.Run != 2 || !h.ofRun(tree.ID).Workspace.Gone {
@@ -383,7 +384,8 @@ func TestPlaceOfAttended(t *testing.T) {
 	}
 }
 
-// TestPlaceBorrowed: a folder that another agent's borrows from stays as long as that agent works; who is born there waits
+// TestPlaceBorrowed: a folder that another agent's borrows from stays as long as that agent works; who is born there
+// waits
 // until it is there.
 func TestPlaceBorrowed(t *testing.T) {
 	t.Parallel()

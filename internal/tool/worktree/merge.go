@@ -82,7 +82,8 @@ type merging struct {
 	back   bool
 }
 
-// Access implements tool.Prepared. What is handed back is written into the agent's own folder; it is judged as an edit of
+// Access implements tool.Prepared. What is handed back is written into the agent's own folder; it is judged as an edit
+// of
 // the files that it is about, so that who may not change those has nothing done to them there.
 func (c *merging) Access() troupe.Access {
 	writes := c.Writes

@@ -70,9 +70,11 @@ func (c *caller) update(ctx context.Context, commands []string) error {
 	})
 }
 
-// named has git write our name and nothing of the caller's settings into what it notes of refs, and begin no such notes.
+// named has git write our name and nothing of the caller's settings into what it notes of refs, and begin no such
+// notes.
 func (r repo) named() repo {
-	return r.set("core.logAllRefUpdates=false").with("GIT_COMMITTER_NAME=Troupe", "GIT_COMMITTER_EMAIL=troupe@localhost")
+	return r.set("core.logAllRefUpdates=false").with("GIT_COMMITTER_NAME=Troupe",
+		"GIT_COMMITTER_EMAIL=troupe@localhost")
 }
 
 // present makes a commit of what the caller has now: HEAD, or one on it with what was not committed.

@@ -55,10 +55,10 @@ func (p place) close(ctx context.Context, rec *record, message string) (troupe.W
 		return res, err
 	}
 	there, other, err := p.has(rec)
-	switch gone := rec.Result != nil && rec.Result.Gone && rec.State == closed; {
+	switch {
 	case other:
 		res.Kept = "something else is in its place; what was saved last of it is kept"
-	case !there && err == nil && !gone:
+	case !there && err == nil && rec.State != closed: // else an end before has removed it
 		res.Kept = "it was removed or moved away while its agent worked; what was saved last of it is kept"
 	}
 	if err != nil {

@@ -177,7 +177,8 @@ func (p place) there(rec *record) (bool, error) {
 	return true, nil
 }
 
-// isOf reports whether a folder is the one that was made: another one of its name, whoever made that, has nothing of the
+// isOf reports whether a folder is the one that was made: another one of its name, whoever made that, has nothing of
+// the
 // agent's, and what is missing in it was not removed by the agent.
 func (rec *record) isOf(folder string, info fs.FileInfo) bool {
 	if rec.Inode == 0 {
