@@ -166,7 +166,7 @@ func TestStatusLineKeepsToItsFiles(t *testing.T) {
 	p.write("line.sh", "echo evil\n")
 	term.Keys("hi\r")
 	shows(term, "the status line of the settings fails:")
-	shows(term, "line.sh has changed since the run began")
+	shows(term, "line.sh has changed since the status line")
 	end()
 	if strings.Contains(term.Shown(), "evil") {
 		t.Errorf("it ran though its script had changed:\n%s", term.Shown())

@@ -47,3 +47,17 @@ func TestClosed(t *testing.T) {
 		}
 	}
 }
+
+// TestClosedInBypass: a session whose commands are held to its folder is held there with its tools, whatever its mode.
+func TestClosedInBypass(t *testing.T) {
+	t.Parallel()
+	for bound, want := range map[troupe.Level]troupe.Effect{"": troupe.Allow, troupe.LevelWorkspace: troupe.Deny} {
+		q := query("Write", writes("/caller/a"))
+		q.Chain[0].Mode, q.Chain[0].Sandbox = troupe.ModeBypass, bound
+		q.Levels = []troupe.Level{troupe.LevelReadOnly, troupe.LevelWorkspace}
+		q.Closed = func(path string) string { return "it belongs to another" }
+		if d := Decide(q); d.Effect != want {
+			t.Errorf("bound to %q: %s, %s", bound, d.Effect, d.Why)
+		}
+	}
+}

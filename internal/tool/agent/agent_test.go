@@ -78,3 +78,24 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestPlace: the two words for where an agent works mean one thing, or contradict each other.
+func TestPlace(t *testing.T) {
+	t.Parallel()
+	for words, want := range map[[2]string]troupe.WorkspaceKind{
+		{"worktree", ""}: troupe.WorkspaceTree, {"copy", ""}: troupe.WorkspaceCopy,
+		{"none", ""}:      troupe.WorkspaceShared,
+		{"", "shared_ro"}: troupe.WorkspaceReadOnly, {"", "isolated"}: troupe.WorkspaceIsolated,
+		{"", "empty"}: troupe.WorkspaceEmpty, {"", "shared_rw"}: troupe.WorkspaceShared,
+		{"worktree", "isolated"}: troupe.WorkspaceTree, {"none", "shared_rw"}: troupe.WorkspaceShared, {"", ""}: "",
+		{"none", "isolated"}: "contradict", {"none", "shared_ro"}: "contradict", {"worktree", "empty"}: "contradict",
+		{"copy", "shared_rw"}: "contradict", {"remote", ""}: "remote", {"", "mine"}: "must be",
+	} {
+		got, err := agent.Decode(`{"description":"d","prompt":"p","isolation":"` + words[0] + `","filesystem":"` +
+			words[1] + `"}`)
+		if err != nil && (want == "" || !strings.Contains(err.Error(), string(want))) ||
+			err == nil && got.Workspace != want {
+			t.Errorf("%q: %q %v", words, got.Workspace, err)
+		}
+	}
+}

@@ -125,8 +125,13 @@ func (c *merging) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 			c.left())}}, nil
 	}
 	touched, err := c.Apply(ctx, env.Keep)
-	if err != nil {
+	if err != nil && len(touched) == 0 {
 		return tool.Errorf("Nothing was merged: %v", err), nil
+	}
+	if err != nil { // undo has to know of those
+		out := tool.Errorf("The merge stopped half way: %v", err)
+		out.Evidence.Files = touched
+		return out, nil
 	}
 	added, removed := 0, 0
 	for _, t := range touched {

@@ -62,8 +62,16 @@ func (m fakeMerger) Merge(_ tool.Env, name string) (worktree.Merging, error) {
 			return []troupe.FileTouch{{Path: "/p/a.go", Wrote: true, Added: 2},
 				{Path: "/p/b.go", Wrote: true, Removed: 1}}, nil
 		}
+	case "same":
+		out.Left = []string{"vendor: a submodule"}
+	case "half":
+		out.Writes, out.Text = []string{"/p/a.go", "/p/b.go"}, "change both"
+		out.Apply = func(context.Context, func([]byte) (string, error)) ([]troupe.FileTouch, error) {
+			*m.applied = true
+			return []troupe.FileTouch{{Path: "/p/a.go", Wrote: true}, {}}, errors.New("b.go has changed")
+		}
 	case "moved":
-		out.Writes = []string{"/p/a.go"}
+		out.Writes, out.Text = []string{"/p/a.go"}, "change a.go"
 		out.Apply = func(context.Context, func([]byte) (string, error)) ([]troupe.FileTouch, error) {
 			return nil, errors.New("something else has changed it")
 		}
@@ -90,8 +98,11 @@ func TestMerge(t *testing.T) {
 		`{"worktree":"clean"}`: {2, "Merged clean-1: 2 files (+2 -1 lines), uncommitted.\nNot brought over: vendor: " +
 			"a submodule",
 			false, true},
-		`{"worktree":"clash"}`:                  {0, "Nothing was merged. a.go: both sides", true, false},
-		`{"worktree":"same"}`:                   {0, "Nothing is left to be merged from same-1.", false, false},
+		`{"worktree":"clash"}`: {0, "Nothing was merged. a.go: both sides", true, false},
+		`{"worktree":"same"}`: {0, "Nothing is left to be merged from same-1.\nNot brought over: " +
+			"vendor: a submodule",
+			false, false},
+		`{"worktree":"half"}`:                   {2, "The merge stopped half way: b.go has changed", true, true},
 		`{"worktree":"moved"}`:                  {1, "Nothing was merged: something else has changed it", true, false},
 		`{"worktree":"clash","hand_back":true}`: {1, "it has the conflicts now", false, false},
 		`{"worktree":"clean","hand_back":true}`: {0, "Nothing was handed back: it has no conflicts", true, false},
@@ -100,6 +111,10 @@ func TestMerge(t *testing.T) {
 		p, err := find(t, fakeMerger{&applied}, "MergeWorktree").Prepare(tool.Env{}, input)
 		if err != nil {
 			t.Fatal(err)
+		}
+		text, futile := p.(tool.Previewer).Preview(tool.Env{})
+		if back := strings.Contains(input, "hand_back"); text == "" || !back && futile == (want.writes > 0) {
+			t.Errorf("%s: a person is shown %q (%v)", input, text, futile)
 		}
 		a := p.Access()
 		if len(a.Writes) != want.writes || (a.Class == troupe.ClassEdit) != (want.writes > 0) {
