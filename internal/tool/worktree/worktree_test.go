@@ -112,7 +112,11 @@ func TestMerge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, futile := p.(tool.Previewer).Preview(tool.Env{})
+		v, ok := p.(tool.Previewer)
+		if !ok {
+			t.Fatal("a merge cannot be shown")
+		}
+		text, futile := v.Preview(tool.Env{})
 		if back := strings.Contains(input, "hand_back"); text == "" || !back && futile == (want.writes > 0) {
 			t.Errorf("%s: a person is shown %q (%v)", input, text, futile)
 		}

@@ -81,7 +81,6 @@ func (k *Keeper) callerOf(ctx context.Context, of string) (*caller, error) {
 		return nil, refused(of, "git does not take it for a repository with files ("+problem(err)+")", copyHint)
 	}
 	c.dir, c.common, c.format = lines[0], lines[1], lines[2]
-	c.repo.common = c.common
 	for _, dir := range []string{c.dir, c.common} {
 		if err := straightGit(dir); err != nil {
 			return nil, err
