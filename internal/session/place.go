@@ -202,6 +202,9 @@ func (p *place) save(ctx context.Context) {
 	})
 }
 
+// movedBase is why a session does not go on whose folder is another one than the log says: a base never moves.
+const movedBase = "its folder is not the one that it worked in"
+
 // done notes what came of an operation.
 func (p *place) done(in inPlace) error {
 	if p.doing != in.op {
@@ -216,8 +219,14 @@ func (p *place) done(in inPlace) error {
 			}
 			return nil
 		}
+		base := p.a.st.Place.Base
+		if turn.Keeps(&p.a.st) && base != nil && base.Commit != in.base.Commit {
+			p.broken = fmt.Sprintf("%s: it began with commit %.12s, and now with %.12s", movedBase, base.Commit,
+				in.base.Commit)
+			return nil
+		}
 		p.open = true
-		if turn.Keeps(&p.a.st) && p.a.st.Place.Base == nil {
+		if turn.Keeps(&p.a.st) && base == nil {
 			return p.a.stage(troupe.WorkspaceReady{Base: in.base})
 		}
 	case placeSaves:

@@ -143,6 +143,9 @@ func (w *world) placed(s troupe.Session, body troupe.Body) {
 		}
 		g.toldOf = b.Base.Commit
 	case troupe.Ended:
+		if strings.Contains(b.Outcome.Error, "not the one that it worked in") {
+			w.broken("%s ended: %s", s.ID, b.Outcome.Error)
+		}
 		if b.Outcome.Workspace != nil && b.Outcome.Workspace.Gone {
 			if n, err := strconv.Atoi(b.Outcome.Workspace.Tip); err != nil || n != w.ground(s.Workspace.Owner).kept {
 				w.broken("%s ended with %q, and %d is kept", s.ID, b.Outcome.Workspace.Tip,
