@@ -62,7 +62,7 @@ func (p place) base(ctx context.Context, r repo, c *caller, rec *record, m Makin
 func (c *caller) update(ctx context.Context, commands []string) error {
 	return retry(ctx, c.patience, func() (bool, error) {
 		// Directly before: what is a link by then would have git write where it leads.
-		if err := straightGit(c.common); err != nil {
+		if err := errors.Join(straightGit(c.common), unnoted(c.common, commands)); err != nil {
 			return false, err
 		}
 		_, err := c.named().feed(ctx, strings.Join(commands, ""), "update-ref", "-z", "--no-deref", "--stdin")

@@ -71,7 +71,7 @@ func (k *Keeper) callerOf(ctx context.Context, of string) (*caller, error) {
 	}
 	g, err := git.Open(ctx, of, k.environ)
 	if err != nil {
-		return nil, refused(of, err.Error(), copyHint)
+		return nil, refused(of, repo{strange: true}.unsaid(err).Error(), copyHint)
 	}
 	c := &caller{repo: repo{runner: *g, strange: true}, top: of, patience: k.patience}
 	out, err := c.out(ctx, "rev-parse", "--path-format=absolute", "--absolute-git-dir", "--git-common-dir",

@@ -72,10 +72,7 @@ func (k *Keeper) Plan(ctx context.Context, w Wish) (troupe.Workspace, error) {
 			return none, err
 		}
 	}
-	if strings.Contains(ws.Name, "/") {
-		return ws, k.apart(ws)
-	}
-	return ws, nil
+	return ws, k.apart(ws) // the name of one whose folder is gone is taken, too
 }
 
 // name gives the workspace its name, and with it its folder and its branch.

@@ -7,12 +7,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/troupe-dev/troupe/internal/workspace/git"
 )
 
 // outputMost is how much of git's output is taken: a list of a million files.
 const outputMost = 512 << 20
+
+// strangeMost is how long one call on a repository that is not ours may take.
+const strangeMost = 30 * time.Second
 
 // repo runs git on one repository, with all of its places given by the environment.
 type repo struct {
@@ -59,6 +63,15 @@ func (r repo) feed(ctx context.Context, in string, args ...string) (string, erro
 // out runs git and gives what it printed.
 func (r repo) out(ctx context.Context, args ...string) (string, error) {
 	out := git.Capped{Limit: outputMost}
+	if r.strange {
+		most := strangeMost
+		if args[0] == "index-pack" || args[0] == "rev-list" { // as long as what there is to bring
+			most = saveMost
+		}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, most)
+		defer cancel()
+	}
 	if err := r.runner.Stream(ctx, &out, args...); err != nil {
 		return "", fmt.Errorf("git %s: %w", args[0], r.unsaid(err))
 	}

@@ -99,7 +99,7 @@ func (k *Keeper) save(ctx context.Context, p place, rec *record, folder string, 
 	if err != nil {
 		return saved{}, err
 	}
-	if next["HEAD"] != "" && next["HEAD"] != kept["HEAD"] {
+	if next["HEAD"] != "" && (changed == nil || next["HEAD"] != kept["HEAD"]) {
 		if err := r.takeForced(ctx, folder, next["HEAD"], &s); err != nil {
 			return saved{}, err
 		}
@@ -148,6 +148,9 @@ func (r repo) takeForced(ctx context.Context, folder, head string, s *scan) erro
 	if err != nil {
 		return err
 	}
+	s.odd = append(s.odd, slices.DeleteFunc(more.odd, func(name string) bool {
+		return inFolder(name) || slices.Contains(s.odd, name)
+	})...)
 	for _, name := range more.here {
 		if !slices.Contains(s.here, name) {
 			s.here = append(s.here, name)

@@ -50,6 +50,10 @@ func (r repo) sortOut(ctx context.Context, folder string, names []string) (scan,
 			continue // changed, and gone
 		}
 		seen[name] = true
+		if !inFolder(name) {
+			s.odd = append(s.odd, name) // of a tree that was written by hand
+			continue
+		}
 		info, err := lookAt(folder, name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -75,6 +79,13 @@ func (r repo) sortOut(ctx context.Context, folder string, names []string) (scan,
 		}
 	}
 	return s, err
+}
+
+// inFolder reports whether a name of git's is one that a file of a folder can have.
+func inFolder(name string) bool {
+	name = strings.TrimSuffix(name, "/")
+	return filepath.IsLocal(name) && !slices.ContainsFunc(strings.Split(name, "/"),
+		func(part string) bool { return strings.EqualFold(part, ".git") })
 }
 
 // gitlinks are those of the names that the index has as submodules.

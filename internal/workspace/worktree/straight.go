@@ -37,6 +37,8 @@ func straightGit(git string) error {
 			return nil //nolint:nilerr // it is not there
 		case e.Type()&fs.ModeSymlink != 0:
 			return crooked(path)
+		case !e.IsDir() && !e.Type().IsRegular():
+			return refused(filepath.Dir(path), path+" is no file, and git would wait for it", copyHint)
 		case seen > straightMost:
 			return refused(git, "it has too many refs to be looked at", copyHint)
 		}
@@ -57,6 +59,33 @@ func straightGit(git string) error {
 			if e.Type()&fs.ModeSymlink != 0 {
 				return crooked(filepath.Join(git, name, e.Name()))
 			}
+		}
+	}
+	return nil
+}
+
+// unnoted sees to it that git appends nothing to a file that another folder has as well: it does so where a note of a
+// ref is there already. Notes of refs that are ours alone go; a branch's may be a person's, and stay.
+func unnoted(git string, commands []string) error {
+	root, err := os.OpenRoot(git)
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // nothing was written to it
+	for _, command := range commands {
+		_, name, _ := strings.Cut(command, " ")
+		name, _, _ = strings.Cut(name, "\x00")
+		at := "logs/" + name
+		info, err := root.Lstat(at)
+		if err != nil || info.IsDir() {
+			continue // there is none
+		}
+		if strings.HasPrefix(name, "refs/troupe/") {
+			if err := root.Remove(at); err != nil {
+				return err
+			}
+		} else if !info.Mode().IsRegular() || linked(info) {
+			return refused(git, filepath.Join(git, at)+" is another file as well, which git would write to", copyHint)
 		}
 	}
 	return nil

@@ -21,6 +21,12 @@ func tryLock(f *os.File) error {
 	return err
 }
 
+// linked reports whether a file has more names than one.
+func linked(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && st.Nlink > 1
+}
+
 // inode is what tells a folder from another of the same name.
 func inode(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
