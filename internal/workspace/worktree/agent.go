@@ -75,6 +75,9 @@ func readAgent(root *os.Root) (*agentRefs, error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	if len(a.refs) > refsMost {
+		return nil, fmt.Errorf("it has more than %d refs", refsMost)
+	}
 	links := map[string]string{}
 	err := fs.WalkDir(root.FS(), "refs", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() || strings.HasSuffix(name, ".lock") {

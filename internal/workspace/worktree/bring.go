@@ -42,6 +42,9 @@ func (r repo) bring(ctx context.Context, agent *os.Root, p place) error {
 			continue
 		}
 		for _, f := range files {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 			id := folder.Name() + f.Name()
 			to := filepath.Join(p.repo, "objects", folder.Name(), f.Name())
 			if _, err := os.Lstat(to); err == nil || !isID(id) || !f.Type().IsRegular() {
@@ -54,6 +57,9 @@ func (r repo) bring(ctx context.Context, agent *os.Root, p place) error {
 	}
 	return errors.Join(trouble, r.bringPacks(ctx, agent, p))
 }
+
+// looseMost is more than any object is that a person waits for: a small file may stand for a huge one.
+const looseMost = 1 << 30
 
 // bringLoose copies one object that is a file of its own.
 func bringLoose(agent *os.Root, from, id, to string) (err error) {
@@ -103,6 +109,9 @@ func sameObject(in io.Reader, id string) error {
 	most, err := strconv.ParseInt(size, 10, 64)
 	if err != nil || len(head) > 64 {
 		return errors.New("it has no size")
+	}
+	if most > looseMost {
+		return errors.New("it is too large")
 	}
 	_, _ = io.WriteString(sum, head) // a hash takes everything
 	n, err := io.Copy(sum, io.LimitReader(plain, most+1))

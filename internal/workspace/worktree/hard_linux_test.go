@@ -1,69 +1,16 @@
 package worktree
 
 import (
-	"context"
-	"os"
+	"bytes"
+	"compress/zlib"
+	"fmt"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/troupe-dev/troupe"
 )
-
-// TestNotesOfOurRefs: git appends to a note of a ref that is there already; one that is another file as well gets
-// nothing.
-func TestNotesOfOurRefs(t *testing.T) {
-	for _, name := range []string{"refs/heads/troupe/fix", "refs/troupe/OWNER/tip"} {
-		t.Run(filepath.Base(name), func(t *testing.T) {
-			b := newBench(t)
-			ws := b.made("fix")
-			put(t, filepath.Join(ws.Top, "f1"), "L-1\n")
-			outside := filepath.Join(b.home, "rc")
-			put(t, outside, "mine\n")
-			at := filepath.Join(b.dir, ".git/logs", strings.ReplaceAll(name, "OWNER", string(ws.Owner)))
-			if name == "refs/heads/troupe/fix" {
-				at = filepath.Join(b.dir, ".git/logs/refs/heads", ws.Branch)
-			}
-			if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Link(outside, at); err != nil {
-				t.Fatal(err)
-			}
-			res, err := b.k.Close(t.Context(), ws, "what it did")
-			if got := get(outside); got != "mine\n" {
-				t.Errorf("written: %q", got)
-			}
-			if err != nil && !there(filepath.Join(ws.Top, "f1")) {
-				t.Errorf("the work is gone: %+v, %v", res, err)
-			}
-		})
-	}
-}
-
-// TestPipeWhileItIsWritten: a pipe that is put among the refs after the look is refused at the write.
-func TestPipeWhileItIsWritten(t *testing.T) {
-	b := newBench(t)
-	ws := b.made("fix")
-	c, err := b.k.callerOf(t.Context(), ws.Of)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mkfifo(filepath.Join(b.dir, ".git/refs/heads/f"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	err = c.update(t.Context(), []string{"update refs/troupe/x/y\x00" + c.head + "\x00\x00"})
-	if err == nil || !strings.Contains(err.Error(), "is no file") {
-		t.Error(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	if _, err := b.k.List(ctx, b.dir); err != nil {
-		t.Error(err)
-	}
-}
 
 // TestNamesThatLeadOut: a tree that was written by hand has names that lead out of the folder. They are named, and all
 // else is saved.
@@ -115,5 +62,41 @@ func TestNameOfAGoneFolder(t *testing.T) {
 	w.Owner = newID(t)
 	if _, err := b.k.Plan(t.Context(), w); err == nil {
 		t.Error("it can be had again")
+	}
+}
+
+// TestIncomplete: of many ids those that are not there are found, and no other.
+func TestIncomplete(t *testing.T) {
+	b := newBench(t)
+	ws := b.made("bad")
+	p, err := b.k.place(ws)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := b.k.keeper(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := b.git(b.dir, "rev-parse", "HEAD")
+	ids := []string{head}
+	for i := range 300 {
+		ids = append(ids, fmt.Sprintf("%040x", i+1))
+	}
+	began := time.Now()
+	bad := r.incomplete(t.Context(), ids, nil)
+	if len(bad) != 300 || bad[head] {
+		t.Errorf("%d are bad, the one that is there: %v", len(bad), bad[head])
+	}
+	t.Logf("in %v", time.Since(began))
+}
+
+// TestHugeObject: a small file that stands for a huge object is not unpacked.
+func TestHugeObject(t *testing.T) {
+	var packed bytes.Buffer
+	z := zlib.NewWriter(&packed)
+	fmt.Fprint(z, "blob 2000000000\x00")
+	z.Close()
+	if err := sameObject(&packed, strings.Repeat("0", 40)); err == nil || !strings.Contains(err.Error(), "too large") {
+		t.Error(err)
 	}
 }

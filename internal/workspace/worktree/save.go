@@ -275,10 +275,26 @@ func (r repo) incomplete(ctx context.Context, ids, kept []string) map[string]boo
 	if whole(ids) {
 		return bad
 	}
-	for _, id := range ids {
-		if !whole([]string{id}) {
+	// Those that are not there at all are found by one git, the others by halves.
+	list, _ := r.feed(ctx, revisions(ids), "cat-file", "--batch-check")
+	for line := range strings.Lines(list) {
+		if id, ok := strings.CutSuffix(strings.TrimSpace(line), " missing"); ok {
 			bad[id] = true
 		}
 	}
+	var halve func(ids []string)
+	halve = func(ids []string) {
+		switch {
+		case len(ids) == 0 || ctx.Err() == nil && whole(ids):
+		case len(ids) == 1 || ctx.Err() != nil:
+			for _, id := range ids {
+				bad[id] = true
+			}
+		default:
+			halve(ids[:len(ids)/2])
+			halve(ids[len(ids)/2:])
+		}
+	}
+	halve(slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return bad[id] }))
 	return bad
 }
