@@ -91,7 +91,7 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 		OutputDir: a.outputDir, Environ: environ, Home: resolved(a.dirs.Home), Mask: a.masker(), Masked: masked,
 		Notify: a.followers.Commit, Log: a.env.Log, PulseEvery: pulseEvery,
 	}
-	e.places = &workspaces{Keeper: a.keeper, app: a, guard: guard}
+	e.places = &workspaces{keeper: a.keeper, app: a, guard: guard}
 	deps.Workspaces = e.places
 	deps.Auto = autoModel{e, a.models, a.env.Now}
 	if p := a.models.player; p != nil {

@@ -15,9 +15,9 @@ import (
 // workspaces implements session.Workspaces: the keeper's folders, made by the settings of the project that they are
 // made from.
 type workspaces struct {
-	*worktree.Keeper
-	app   *App
-	guard *guard
+	keeper *worktree.Keeper
+	app    *App
+	guard  *guard
 
 	mu     sync.Mutex
 	opened map[string]chan struct{} // the tops of folders that are being opened; closed when they are there
@@ -54,35 +54,35 @@ func (w *workspaces) ofRoot(b wire.Begin, p troupe.Profile, id troupe.SessionID,
 // plan settles one. An isolated one is a worktree where there can be one, and else a copy.
 func (w *workspaces) plan(wish worktree.Wish) (troupe.Workspace, error) {
 	if wish.Kind != troupe.WorkspaceIsolated {
-		return w.Keeper.Plan(w.ctx(), wish)
+		return w.keeper.Plan(w.ctx(), wish)
 	}
 	wish.Kind = troupe.WorkspaceTree
-	out, err := w.Keeper.Plan(w.ctx(), wish)
+	out, err := w.keeper.Plan(w.ctx(), wish)
 	if _, refused := errors.AsType[*troupe.UserError](err); refused {
 		wish.Kind = troupe.WorkspaceCopy
-		out, err = w.Keeper.Plan(w.ctx(), wish)
+		out, err = w.keeper.Plan(w.ctx(), wish)
 	}
 	return out, err
 }
 
 // Open implements session.Workspaces.
-func (w *workspaces) Open(ctx context.Context, s troupe.Session, hides func(path string) bool) (troupe.WorkspaceBase,
-	error) {
-	at := session.PlaceOf(s)
+func (w *workspaces) Open(ctx context.Context, o session.Opening) (troupe.WorkspaceBase, error) {
+	at := session.PlaceOf(o.Session)
 	done := w.opening(at.Work.Top)
 	defer done()
 	if err := w.waitFor(ctx, at.Work); err != nil {
 		return troupe.WorkspaceBase{}, err
 	}
-	p, err := w.app.policyOf(s.Cwd)
+	p, err := w.app.policyOf(o.Session.Cwd)
 	if err != nil {
 		return troupe.WorkspaceBase{}, err
 	}
-	hidden, err := w.guard.keptFrom(ctx, p, at.Work.Of, hides)
+	hidden, err := w.guard.keptFrom(ctx, p, at.Work.Of, o.Hides)
 	if err != nil {
 		return troupe.WorkspaceBase{}, err
 	}
-	base, err := w.Keeper.Open(ctx, at.Work, worktree.Making{Link: p.settings.Worktree.Link, Hidden: hidden})
+	base, err := w.keeper.Open(ctx, at.Work, worktree.Making{Link: p.settings.Worktree.Link, Hidden: hidden,
+		Base: o.Base})
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err() // whatever it was that could not be done any more
 	}
@@ -131,17 +131,17 @@ func (w *workspaces) waitFor(ctx context.Context, work troupe.Workspace) error {
 
 // Save implements session.Workspaces.
 func (w *workspaces) Save(ctx context.Context, s troupe.Session, changed []string) (troupe.Checkpoint, error) {
-	return w.Keeper.Save(ctx, s.Workspace, changed)
+	return w.keeper.Save(ctx, s.Workspace, changed)
 }
 
 // Close implements session.Workspaces.
 func (w *workspaces) Close(ctx context.Context, s troupe.Session, stay string) (troupe.WorkspaceResult, error) {
 	work := s.Workspace
 	if stay != "" { // what is there is not all that will be
-		_, err := w.Keeper.Save(ctx, work, nil)
+		_, err := w.keeper.Save(ctx, work, nil)
 		return troupe.WorkspaceResult{Kind: work.Kind, Name: work.Name, Folder: work.Folder, Branch: work.Branch,
 			Kept: stay}, err
 	}
 	defer w.guard.forget(session.PlaceOf(s))
-	return w.Keeper.Close(ctx, work, cmp.Or(s.Title, s.Name))
+	return w.keeper.Close(ctx, work, cmp.Or(s.Title, s.Name))
 }

@@ -157,7 +157,27 @@ func (a worktrees) PruneWorktrees(ctx context.Context, p wire.WorktreePrune) ([]
 		}
 		out = append(out, done)
 	}
+	if len(p.Names) == 0 && !p.DryRun {
+		return out, look.sweep(ctx, p.Cwd, p.All)
+	}
 	return out, nil
+}
+
+// sweep removes what agents that changed nothing have left. One that is at work may yet go back to its folder.
+func (l looking) sweep(ctx context.Context, folder string, all bool) error {
+	cwd, err := workspace.Resolve("", folder)
+	if err != nil {
+		return err
+	}
+	here := resolved(cwd)
+	top := config.Folders(here)[0]
+	return l.keeper.Sweep(ctx, func(w troupe.Workspace) bool {
+		if !all && w.Of != top && w.Of != here {
+			return false
+		}
+		s, err := l.sessionIn(ctx, w)
+		return isNotFound(err) || err == nil && !s.Status.Live()
+	})
 }
 
 // looking is one look at the worktrees of a home.

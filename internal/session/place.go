@@ -16,15 +16,22 @@ type Workspaces interface {
 	// Plan settles where a session works that is born, or goes on, beside the one that asks. It changes nothing. It is
 	// called by the actor, and may ask git whether there can be such a folder.
 	Plan(asks troupe.Session, w Wish) (troupe.Workspace, error)
-	// Open makes a session's folder, or finds it as it was left, or makes it anew from what was kept of it. hides are
-	// the
-	// files that rules keep the session from reading, which are not carried over; nil: none.
-	Open(ctx context.Context, s troupe.Session, hides func(path string) bool) (troupe.WorkspaceBase, error)
+	// Open makes a session's folder, or finds it as it was left, or makes it anew from what was kept of it.
+	Open(ctx context.Context, o Opening) (troupe.WorkspaceBase, error)
 	// Save keeps the content of the folder. changed are the files that differ from the last time; nil: any may.
 	Save(ctx context.Context, s troupe.Session, changed []string) (troupe.Checkpoint, error)
 	// Close keeps all of it at the end of a run and removes the folder if that loses nothing. stay is why the
 	// folder has to stay whatever is in it; "" if nothing needs it.
 	Close(ctx context.Context, s troupe.Session, stay string) (troupe.WorkspaceResult, error)
+}
+
+// Opening is a folder that is to be opened.
+type Opening struct {
+	Session troupe.Session
+	// Hides are the files that rules keep the session from reading, which are not carried over; nil: none.
+	Hides func(path string) bool
+	// Base is what the folder began with, as the log has it; nil: it was not there before.
+	Base *troupe.WorkspaceBase
 }
 
 // Wish is a workspace that is asked for.
@@ -42,7 +49,7 @@ func (noWorkspaces) Plan(troupe.Session, Wish) (troupe.Workspace, error) {
 	return troupe.Workspace{}, errors.ErrUnsupported
 }
 
-func (noWorkspaces) Open(context.Context, troupe.Session, func(string) bool) (troupe.WorkspaceBase, error) {
+func (noWorkspaces) Open(context.Context, Opening) (troupe.WorkspaceBase, error) {
 	return troupe.WorkspaceBase{}, errors.ErrUnsupported
 }
 
@@ -150,10 +157,13 @@ func (p *place) ready(ctx context.Context, reads bool) bool {
 	if st := p.a.st.Session.Status; p.doing == placeIdle && p.broken == "" && !p.ends &&
 		st.Live() && st != troupe.Spawning {
 		p.begun = true
-		s := p.a.st.Session
-		hides := gate.Hidden(p.a.tree.chain.chain(p.a.id), []string{s.Dir()}, p.a.h.d.Home)
-		p.begin(ctx, placeOpens, func(ctx context.Context, s troupe.Session, in *inPlace) {
-			in.base, in.err = p.a.h.d.Workspaces.Open(ctx, s, hides)
+		o := Opening{Session: p.a.st.Session}
+		o.Hides = gate.Hidden(p.a.tree.chain.chain(p.a.id), []string{o.Session.Dir()}, p.a.h.d.Home)
+		if turn.Keeps(&p.a.st) {
+			o.Base = p.a.st.Place.Base
+		}
+		p.begin(ctx, placeOpens, func(ctx context.Context, _ troupe.Session, in *inPlace) {
+			in.base, in.err = p.a.h.d.Workspaces.Open(ctx, o)
 		})
 	}
 	return false

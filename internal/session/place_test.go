@@ -69,8 +69,8 @@ func (f *folders) note(text string) {
 	f.notes = append(f.notes, fmt.Sprintf("%v %s", time.Since(f.began).Round(time.Second), text))
 }
 
-func (f *folders) Open(ctx context.Context, s troupe.Session, _ func(string) bool) (troupe.WorkspaceBase, error) {
-	return troupe.WorkspaceBase{Commit: "base of " + s.Workspace.Name}, f.does(ctx, "open", s, "")
+func (f *folders) Open(ctx context.Context, o session.Opening) (troupe.WorkspaceBase, error) {
+	return troupe.WorkspaceBase{Commit: "base of " + o.Session.Workspace.Name}, f.does(ctx, "open", o.Session, "")
 }
 
 func (f *folders) Save(ctx context.Context, s troupe.Session, changed []string) (troupe.Checkpoint, error) {

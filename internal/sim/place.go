@@ -56,9 +56,9 @@ func (s places) goesOn(ctx context.Context) bool {
 	return ctx.Err() == nil && !s.p.dead
 }
 
-func (s places) Open(ctx context.Context, at troupe.Session, _ func(string) bool) (troupe.WorkspaceBase, error) {
+func (s places) Open(ctx context.Context, o session.Opening) (troupe.WorkspaceBase, error) {
 	w := s.p.w
-	g := w.ground(at.Workspace.Owner)
+	g := w.ground(o.Session.Workspace.Owner)
 	if w.one(60) {
 		return troupe.WorkspaceBase{}, fmt.Errorf("the disk is full")
 	}

@@ -18,7 +18,7 @@ func onWorkspaces(wrap func(session.Workspaces) session.Workspaces) func() func(
 // unmade says that a folder is there before it is.
 type unmade struct{ session.Workspaces }
 
-func (unmade) Open(context.Context, troupe.Session, func(string) bool) (troupe.WorkspaceBase, error) {
+func (unmade) Open(context.Context, session.Opening) (troupe.WorkspaceBase, error) {
 	return troupe.WorkspaceBase{Commit: "base1"}, nil
 }
 
@@ -29,9 +29,8 @@ type rebased struct {
 	n int
 }
 
-func (w *rebased) Open(ctx context.Context, s troupe.Session, hides func(string) bool) (troupe.WorkspaceBase,
-	error) {
-	b, err := w.Workspaces.Open(ctx, s, hides)
+func (w *rebased) Open(ctx context.Context, o session.Opening) (troupe.WorkspaceBase, error) {
+	b, err := w.Workspaces.Open(ctx, o)
 	w.n++
 	b.Commit += strconv.Itoa(w.n)
 	return b, err

@@ -31,7 +31,11 @@ func (p place) base(ctx context.Context, r repo, c *caller, rec *record, m Makin
 		return err
 	}
 	defer release()
-	if rec.Base.Commit == "" {
+	there := rec.Base.Commit != ""
+	if there && !holds(ctx, r, rec.Base.Commit) {
+		return baseGone(rec.Base)
+	}
+	if !there {
 		if err := p.room(c); err != nil {
 			return err
 		}
@@ -42,7 +46,7 @@ func (p place) base(ctx context.Context, r repo, c *caller, rec *record, m Makin
 			return err
 		}
 	}
-	if rec.Base.Commit != rec.Base.Head {
+	if rec.Base.Commit != rec.Base.Head && !(there && holds(ctx, c.repo, rec.Base.Commit)) {
 		in := revisions([]string{rec.Base.Commit})
 		if rec.Base.Head != "" {
 			in = revisions([]string{rec.Base.Commit}, rec.Base.Head)
@@ -56,6 +60,19 @@ func (p place) base(ctx context.Context, r repo, c *caller, rec *record, m Makin
 	}
 	return errors.Join(c.update(ctx, []string{"update " + refOf(p.ws, "base") + "\x00" + rec.Base.Commit + "\x00\x00"}),
 		p.unpin(c), p.k.step("kept base"))
+}
+
+// errBaseGone: what a workspace began with is nowhere any more, so that it cannot be made again.
+var errBaseGone = errors.New("what it began with is gone")
+
+func baseGone(b troupe.WorkspaceBase) error {
+	return &troupe.UserError{Problem: fmt.Sprintf("commit %.12s, which it began with, is kept no more", b.Commit),
+		Hint: "a workspace that was pruned cannot be gone on in: start another agent", Err: errBaseGone}
+}
+
+// holds reports whether a repository has an object.
+func holds(ctx context.Context, r repo, id string) bool {
+	return r.run(ctx, "cat-file", "-e", id) == nil
 }
 
 // update changes refs of the caller's repository, all or none. Another program that has a lock there is waited for.

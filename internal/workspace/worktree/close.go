@@ -474,33 +474,20 @@ func (p place) tidy() {
 	}
 }
 
-// forget removes what is left of a workspace in which nothing was changed. The record goes last.
-func (e *ending) forget(ctx context.Context) error {
-	if e.caller != nil {
-		release, err := e.k.holdCaller(ctx, e.caller)
-		if err != nil {
-			return err
-		}
-		defer release()
-		if err := e.caller.dropRefs(ctx, e.p.ws); err != nil {
-			return err
-		}
-	}
-	if err := errors.Join(os.RemoveAll(e.p.repo), e.k.step("forgotten")); err != nil {
-		return err
-	}
-	return os.RemoveAll(e.p.folder)
-}
-
-// dropRefs removes the refs of a workspace.
-func (c *caller) dropRefs(ctx context.Context, ws troupe.Workspace) error {
+// dropRefs removes the refs of a workspace but one; "": all.
+func (c *caller) dropRefs(ctx context.Context, ws troupe.Workspace, but string) error {
 	list, err := c.out(ctx, "for-each-ref", "--format=%(refname)", refOf(ws, ""))
 	if err != nil || list == "" {
 		return err
 	}
 	var commands []string
 	for name := range strings.Lines(list) {
-		commands = append(commands, "delete "+strings.TrimSpace(name)+"\x00\x00")
+		if name = strings.TrimSpace(name); name != but {
+			commands = append(commands, "delete "+name+"\x00\x00")
+		}
+	}
+	if len(commands) == 0 {
+		return nil
 	}
 	return c.update(ctx, commands)
 }

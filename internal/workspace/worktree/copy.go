@@ -19,6 +19,9 @@ func (p place) baseOfCopy(ctx context.Context, r repo, rec *record, m Making) er
 	if rec.Base.Commit != "" && kept["base"] == rec.Base.Commit {
 		return nil
 	}
+	if rec.Base.Commit != "" && !holds(ctx, r, rec.Base.Commit) {
+		return baseGone(rec.Base)
+	}
 	if err := os.Remove(filepath.Join(p.repo, "index")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}

@@ -147,7 +147,7 @@ func TestEmpty(t *testing.T) {
 	if res := b.close(ws); !res.Gone || there(filepath.Join(b.k.data, string(ws.Owner))) {
 		t.Errorf("result: %+v", res)
 	}
-	ws = b.copyOf(troupe.WorkspaceEmpty, b.dir)
+	b.open(ws)
 	put(t, filepath.Join(ws.Top, "made.txt"), "made\n")
 	if res := b.close(ws); !res.Gone || res.Files != 1 || res.Added != 1 {
 		t.Errorf("result: %+v", res)

@@ -60,6 +60,8 @@ type Making struct {
 	// Link are the names of ignored folders that lead to the caller's. Others are left out.
 	Link     []string
 	Progress func(done, all int)
+	// Base is what the workspace began with before, and begins with again; nil: that is not known.
+	Base *troupe.WorkspaceBase
 }
 
 // place is where things of one workspace are.
@@ -115,12 +117,18 @@ func (k *Keeper) Open(ctx context.Context, ws troupe.Workspace, m Making) (troup
 	}
 	defer release()
 	rec, err := k.read(p)
+	if errors.Is(err, fs.ErrNotExist) {
+		rec, err = p.wake()
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if err = p.free(); err != nil {
 			return troupe.WorkspaceBase{}, err
 		}
 		rec = &record{Workspace: ws, State: making, Made: k.now()}
+		if m.Base != nil {
+			rec.Base = *m.Base
+		}
 		err = k.write(p, rec)
 	case err == nil && rec.Workspace != ws:
 		err = fmt.Errorf("the workspace of %s is %s", ws.Owner, rec.Workspace.Top)
@@ -129,7 +137,7 @@ func (k *Keeper) Open(ctx context.Context, ws troupe.Workspace, m Making) (troup
 		return troupe.WorkspaceBase{}, err
 	}
 	if err := p.open(ctx, rec, m); err != nil {
-		if rec.Base.Commit == "" { // nothing was begun: there is nothing to show, or to go on with
+		if rec.Base.Commit == "" || errors.Is(err, errBaseGone) { // there is nothing to show, or to go on with
 			err = errors.Join(err, os.RemoveAll(p.folder))
 		}
 		return troupe.WorkspaceBase{}, err

@@ -3,10 +3,12 @@ package worktree
 import (
 	"bytes"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -226,20 +228,87 @@ func TestWorktree(t *testing.T) {
 
 func TestNothingChanged(t *testing.T) {
 	b := newBench(t)
-	refs := b.git(b.dir, "for-each-ref")
-	ws := b.made("idle")
+	b.write("a.txt", "one\nnot committed\nthree\n")
+	ws := b.plan("idle")
+	base := b.open(ws)
 	res := b.close(ws)
 	if !res.Gone || res.Tip != res.Base || res.Branch != "" || there(ws.Top) {
 		t.Errorf("result: %+v", res)
 	}
-	if got := b.git(b.dir, "for-each-ref"); got != refs {
-		t.Errorf("refs: %s", got)
+	kept := b.git(b.dir, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/troupe")
+	if kept != "refs/heads/main\n"+refOf(ws, "base") {
+		t.Errorf("refs: %s", kept)
 	}
-	if left, err := filepath.Glob(filepath.Join(b.k.data, string(ws.Owner))); err != nil || len(left) > 0 {
-		t.Errorf("left: %v, %v", left, err)
+	rows, err := b.k.List(t.Context(), "")
+	if err != nil || len(rows) > 0 || there(filepath.Join(b.k.data, string(ws.Owner))) {
+		t.Errorf("listed: %v, %v", rows, err)
 	}
 	if again := b.close(ws); !again.Gone {
 		t.Errorf("closed again: %+v", again)
+	}
+	// A message later: the caller's folder has gone on, and this one is as it was.
+	b.write("a.txt", "another\n")
+	if again := b.open(ws); again.Commit != base.Commit {
+		t.Errorf("base: %s, was %s", again.Commit, base.Commit)
+	}
+	if got := get(filepath.Join(ws.Top, "a.txt")); got != "one\nnot committed\nthree\n" {
+		t.Errorf("a.txt: %q", got)
+	}
+	put(t, filepath.Join(ws.Top, "new.txt"), "new\n")
+	if res := b.close(ws); !res.Gone || res.Branch == "" || res.Files != 1 {
+		t.Errorf("result: %+v", res)
+	}
+	if err := b.k.Sweep(t.Context(), func(troupe.Workspace) bool { return true }); err != nil {
+		t.Error(err)
+	}
+	if id := b.git(b.dir, "rev-parse", refOf(ws, "base")); id != base.Commit {
+		t.Errorf("base: %s", id)
+	}
+}
+
+// TestSweep: what is left of a workspace in which nothing was changed goes when it may, and only what a new beginning
+// would need is lost with it.
+func TestSweep(t *testing.T) {
+	b := newBench(t)
+	clean := b.made("clean")
+	b.write("a.txt", "one\nnot committed\nthree\n")
+	dirty := b.plan("dirty")
+	base := b.open(dirty)
+	copied := b.copyOf(troupe.WorkspaceCopy, b.dir)
+	for _, ws := range []troupe.Workspace{clean, dirty, copied} {
+		if res := b.close(ws); !res.Gone || res.Tip != res.Base {
+			t.Fatalf("result: %+v", res)
+		}
+	}
+	sweep := func(may ...troupe.SessionID) {
+		t.Helper()
+		err := b.k.Sweep(t.Context(), func(w troupe.Workspace) bool { return slices.Contains(may, w.Owner) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	sweep(clean.Owner)
+	refs := b.git(b.dir, "for-each-ref", "--format=%(refname)", "refs/troupe")
+	if refs != refOf(dirty, "base") || there(b.k.spent(clean.Owner)) || !there(b.k.spent(copied.Owner)) {
+		t.Errorf("left: %s", refs)
+	}
+	sweep(dirty.Owner, copied.Owner)
+	if refs := b.git(b.dir, "for-each-ref", "refs/troupe"); refs != "" || there(b.k.spent(copied.Owner)) {
+		t.Errorf("left: %s", refs)
+	}
+	// The log has the base: while the repository has that, the folder is the one that it was.
+	again, err := b.k.Open(t.Context(), dirty, Making{Base: &base})
+	if err != nil || again.Commit != base.Commit {
+		t.Errorf("made again: %+v, %v", again, err)
+	}
+	b.close(dirty)
+	sweep(dirty.Owner)
+	b.git(b.dir, "gc", "-q", "--prune=now")
+	if _, err := b.k.Open(t.Context(), dirty, Making{Base: &base}); !errors.Is(err, errBaseGone) {
+		t.Errorf("from a base that is gone: %v", err)
+	}
+	if there(filepath.Join(b.k.data, string(dirty.Owner))) || there(dirty.Top) {
+		t.Error("something is left of it")
 	}
 }
 

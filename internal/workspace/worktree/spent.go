@@ -1,0 +1,99 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// A run that ends with nothing changed leaves no folder, and no list shows it. Its agent may be sent a message later
+// and then finds the folder as it was: so the record stays, aside, and with it the ref of the base, or of a copy the
+// keeper. The name is free.
+
+// spent is where the record of such a workspace is.
+func (k *Keeper) spent(id troupe.SessionID) string { return filepath.Join(k.data, "spent", string(id)) }
+
+// forget removes what is left of a workspace in which nothing was changed.
+func (e *ending) forget(ctx context.Context) error {
+	if e.caller != nil {
+		release, err := e.k.holdCaller(ctx, e.caller)
+		if err != nil {
+			return err
+		}
+		defer release()
+		if err := e.caller.dropRefs(ctx, e.p.ws, refOf(e.p.ws, "base")); err != nil {
+			return err
+		}
+	}
+	aside := e.k.spent(e.p.ws.Owner)
+	err := errors.Join(removeTree(aside), os.MkdirAll(filepath.Dir(aside), 0o700), os.Rename(e.p.folder, aside))
+	if err := errors.Join(err, e.k.step("forgotten")); err != nil || e.caller == nil {
+		return err
+	}
+	return removeTree(filepath.Join(aside, filepath.Base(e.p.repo))) // all of it is in the caller's repository
+}
+
+// wake brings back the record of a workspace that was spent.
+func (p place) wake() (*record, error) {
+	aside := p.k.spent(p.ws.Owner)
+	if _, err := readRecord(aside); err != nil {
+		return nil, err
+	}
+	if err := p.free(); err != nil {
+		return nil, err
+	}
+	if err := os.Rename(aside, p.folder); err != nil {
+		return nil, err
+	}
+	return p.k.read(p)
+}
+
+// Sweep removes what workspaces in which nothing was changed have left, of those that may go.
+func (k *Keeper) Sweep(ctx context.Context, may func(troupe.Workspace) bool) error {
+	entries, err := os.ReadDir(filepath.Join(k.data, "spent"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		if _, ok := troupe.ParseSessionID(e.Name()); ok && ctx.Err() == nil {
+			err = errors.Join(err, k.sweep(ctx, troupe.SessionID(e.Name()), may))
+		}
+	}
+	return errors.Join(err, ctx.Err())
+}
+
+func (k *Keeper) sweep(ctx context.Context, id troupe.SessionID, may func(troupe.Workspace) bool) error {
+	release, err := k.hold(ctx, string(id))
+	if err != nil {
+		return err
+	}
+	defer release()
+	rec, err := readRecord(k.spent(id))
+	if err != nil || !may(rec.Workspace) {
+		return ignoreMissing(err) // it is in use again
+	}
+	if rec.Workspace.Kind == troupe.WorkspaceTree {
+		if c, err := k.callerOf(ctx, rec.Workspace.Of); err == nil { // else it is gone, and its refs with it
+			release, err := k.holdCaller(ctx, c)
+			if err != nil {
+				return err
+			}
+			defer release()
+			if err := c.dropRefs(ctx, rec.Workspace, ""); err != nil {
+				return err
+			}
+		}
+	}
+	return removeTree(k.spent(id))
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
