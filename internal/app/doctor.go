@@ -84,7 +84,7 @@ func (a machine) checkFolder(ctx context.Context, c *wire.Diagnosis, cwd string)
 	guard := a.app.newGuard(ctx)
 	defer guard.close() //nolint:errcheck // it has made nothing
 	c.Kernel = guard.box.Support(ctx)
-	tools, err := a.app.newToolbox(guard)
+	tools, err := a.app.newToolbox(guard, merger{a.app, guard})
 	if err != nil {
 		return err
 	}

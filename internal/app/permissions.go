@@ -53,7 +53,7 @@ func (a machine) explainerAt(ctx context.Context, r wire.Begin) (*explainer, []s
 		folders: p.agentFolders(a.app.dirs, r.Cwd), depth: p.settings.Agents.MaxDepth,
 		trusted: len(p.trust.Questions) == 0}
 	x.guard = a.app.newGuard(ctx)
-	if x.tools, err = a.app.newToolbox(x.guard); err != nil {
+	if x.tools, err = a.app.newToolbox(x.guard, merger{a.app, x.guard}); err != nil {
 		return nil, nil, err
 	}
 	var problems, more []string

@@ -279,6 +279,7 @@ func (s *recorder) note(e troupe.Event) error {
 	if err := s.write(e); err != nil {
 		return err
 	}
+	s.folder(e)
 	return s.state.Apply(e)
 }
 

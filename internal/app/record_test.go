@@ -499,7 +499,7 @@ func testTools(t *testing.T) *toolbox {
 	t.Helper()
 	a := newApp(Env{Lookup: func(string) (string, bool) { return "", false }})
 	g := a.newGuard(t.Context())
-	tools, err := a.newToolbox(g)
+	tools, err := a.newToolbox(g, merger{a, g})
 	if err != nil {
 		t.Fatal(err)
 	}

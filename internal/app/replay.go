@@ -201,14 +201,21 @@ func (c replayCall) Background() (string, bool) {
 
 // Run implements tool.Prepared.
 func (c replayCall) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
-	var reply, call int
-	if _, err := fmt.Sscanf(env.CallID, "r%dc%d", &reply, &call); err != nil {
-		return tool.Output{}, fmt.Errorf("replay call %q: %w", env.CallID, err)
+	agent, at, err := callOf(c.player, env)
+	if err != nil {
+		return tool.Output{}, err
 	}
-	agent := c.player.Path(troupe.SessionID(filepath.Base(env.OutputDir)))
-	t, err := c.player.Serve(ctx, agent, reply, call)
+	t, err := c.player.Serve(ctx, agent, at.Reply, at.Call)
 	if err != nil {
 		return tool.Errorf("%v", err), nil
 	}
 	return tool.Output{Blocks: t.Blocks, IsError: t.IsError, Evidence: t.Evidence}, nil
+}
+
+// callOf is the call that runs, as the recording names it.
+func callOf(p *Player, env tool.Env) (agent string, at troupe.Coord, err error) {
+	if _, err := fmt.Sscanf(env.CallID, "r%dc%d", &at.Reply, &at.Call); err != nil {
+		return "", at, fmt.Errorf("replay call %q: %w", env.CallID, err)
+	}
+	return p.Path(troupe.SessionID(filepath.Base(env.OutputDir))), at, nil
 }

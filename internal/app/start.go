@@ -24,7 +24,7 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 	}
 	guard := a.newGuard(ctx)
 	guard.sweep()
-	tools, err := a.newToolbox(guard)
+	tools, err := a.newToolbox(guard, mergerOf(a, guard))
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +96,7 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 	deps.Auto = autoModel{e, a.models, a.env.Now}
 	if p := a.models.player; p != nil {
 		deps.Tools, deps.Replay, deps.Governor = replayTools(deps.Tools, p), p, nil
+		deps.Workspaces = played{p}
 	}
 	if served == nil {
 		deps.LookEvery = lookEvery

@@ -11,6 +11,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/tool/shell"
 	"github.com/troupe-dev/troupe/internal/tool/skill"
 	"github.com/troupe-dev/troupe/internal/tool/web"
+	toolworktree "github.com/troupe-dev/troupe/internal/tool/worktree"
 )
 
 // toolbox is every tool of this process, and what the gate knows of them.
@@ -19,9 +20,10 @@ type toolbox struct {
 	gate *gate.Tools
 }
 
-func (a *App) newToolbox(g *guard) (*toolbox, error) {
+// newToolbox makes them. Worktrees are merged by m.
+func (a *App) newToolbox(g *guard, m toolworktree.Merger) (*toolbox, error) {
 	o := all.Options{
-		Skill: skill.Options{Use: skills{a, g}.use}, Merger: merger{a, g},
+		Skill: skill.Options{Use: skills{a, g}.use}, Merger: m,
 		Shell: shell.Options{Confine: g.confine},
 		Web:   web.Options{UserAgent: "troupe/" + a.env.Version, Local: a.settings.LocalHosts},
 	}

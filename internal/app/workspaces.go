@@ -45,8 +45,11 @@ func (w *workspaces) ofRoot(b wire.Begin, p troupe.Profile, id troupe.SessionID,
 	if b.Worktree != nil {
 		wish.Kind, wish.Name, wish.Exact = troupe.WorkspaceTree, *b.Worktree, *b.Worktree != ""
 	}
-	if wish.Kind == "" || wish.Kind == troupe.WorkspaceShared || w.app.models.player != nil {
+	if wish.Kind == "" || wish.Kind == troupe.WorkspaceShared {
 		return troupe.Workspace{}, nil
+	}
+	if p := w.app.models.player; p != nil {
+		return played{p}.plan(troupe.Session{ID: id, Cwd: b.Cwd}, id, wish.Kind)
 	}
 	return w.plan(wish)
 }

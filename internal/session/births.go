@@ -162,6 +162,9 @@ func (bs *births) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
 	return b, err
 }
 
+// NoFolder is what stands before the reason why there is no folder for a child.
+const NoFolder = "cannot be had: "
+
 // workspace settles where a child works: as the call says, else as its type does, else where its parent does.
 func (bs *births) workspace(c turn.Call, sp troupe.Spawn, p troupe.Profile) (troupe.Workspace, error) {
 	s := bs.a.st.Session
@@ -172,7 +175,7 @@ func (bs *births) workspace(c turn.Call, sp troupe.Spawn, p troupe.Profile) (tro
 	w, err := bs.a.h.d.Workspaces.Plan(s, Wish{Kind: kind, Title: cmp.Or(sp.Name, sp.Description),
 		ID: troupe.ChildID(bs.a.id, troupe.Coord{Reply: c.Reply, Call: c.Index})})
 	if err != nil {
-		return w, fmt.Errorf("a workspace %q cannot be had: %w", kind, err)
+		return w, fmt.Errorf("a workspace %q %s%w", kind, NoFolder, err)
 	}
 	return w, nil
 }

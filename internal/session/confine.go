@@ -137,8 +137,8 @@ func (c *candidate) confinement(access troupe.Access, d troupe.Decision, env *to
 	if access.Command != "" && gate.IsReadOnlyRun(d) && d.Sandbox == troupe.LevelNone {
 		env.Environ = append(slices.Clip(env.Environ), gate.Environ()...)
 	}
-	if access.Command == "" || d.Sandbox == "" || d.Sandbox == troupe.LevelNone {
-		return nil
+	if access.Command == "" || d.Sandbox == "" || d.Sandbox == troupe.LevelNone || c.h.d.Replay != nil {
+		return nil // a replay runs nothing
 	}
 	call := c.call
 	chain := c.tree.chain.chain(c.self.ID)

@@ -18,19 +18,19 @@ type inLeft struct {
 
 func (inLeft) input() {}
 
+// NotEntered is what stands before the reason why there is no worktree to go on in.
+const NotEntered = "You are where you were: "
+
 // enter has the main agent go on in a worktree of its own.
 func (p *place) enter(ctx context.Context, c turn.Call, in troupe.EnterWorktree) error {
 	s := p.a.st.Session
-	switch {
-	case p.a.h.d.Replay != nil:
-		return p.a.stage(resultOf(c, "A replay has no worktrees.", true))
-	case s.Workspace.Kind != "":
+	if s.Workspace.Kind != "" {
 		return p.a.stage(resultOf(c, "You are in "+s.Workspace.Folder+" already. ExitWorktree leaves it.", true))
 	}
 	id := troupe.ChildID(p.a.id, troupe.Coord{Reply: c.Reply, Call: c.Index})
 	w, err := p.a.h.d.Workspaces.Plan(s, Wish{ID: id, Kind: troupe.WorkspaceTree, Name: in.Name, Title: s.Title})
 	if err != nil {
-		return p.a.stage(resultOf(c, "You are where you were: "+err.Error(), true))
+		return p.a.stage(resultOf(c, NotEntered+err.Error(), true))
 	}
 	if err := p.a.stage(troupe.WorkspaceChanged{Workspace: w}); err != nil {
 		return err

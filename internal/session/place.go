@@ -144,8 +144,7 @@ func whereItWorks(w troupe.Workspace) string {
 
 // has reports whether the session works in a folder that was made for it or for one above it.
 func (p *place) has() bool {
-	w := p.a.st.Session.Workspace
-	return w.Kind.Made() && p.a.h.d.Replay == nil
+	return p.a.st.Session.Workspace.Kind.Made()
 }
 
 // ready begins what the folder needs before tools can be used, and reports whether they can: reads, whether

@@ -215,7 +215,7 @@ func newSeen() *seen {
 // check holds a line to what the player relies on. A line of an unknown kind is left out.
 func (r *reader) check(l Line) (known bool, err error) {
 	n := 0
-	for _, set := range [...]bool{l.Agent != nil, l.Call != nil, l.Tool != nil, l.Mail != nil} {
+	for _, set := range [...]bool{l.Agent != nil, l.Call != nil, l.Tool != nil, l.Mail != nil, l.Folder != nil} {
 		if set {
 			n++
 		}
@@ -225,13 +225,15 @@ func (r *reader) check(l Line) (known bool, err error) {
 	case n == 0:
 		return false, nil
 	case n > 1:
-		problem = "the line is more than one of agent, call, tool and mail"
+		problem = "the line is more than one of agent, call, tool, mail and folder"
 	case l.Agent != nil:
 		problem = r.seen.agent(l.Agent)
 	case l.Call != nil:
 		problem = r.seen.call(l.Call)
 	case l.Tool != nil:
 		problem = r.seen.tool(l.Tool)
+	case l.Folder != nil:
+		problem = r.seen.known(l.Folder.Agent)
 	default:
 		problem = r.seen.known(l.Mail.Agent)
 	}

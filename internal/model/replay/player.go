@@ -30,8 +30,9 @@ type Player struct {
 	woken    map[troupe.MailID]troupe.MailID // the end before which a message had not been sent, by the message
 	words    []troupe.Mail                   // what a person said to the root behind its first prompt
 	pictures []troupe.Image                  // that came with the prompt
-	total    int                             // calls recorded
-	off      bool                            // the recorded run was broken off: by a person, or with its process
+	folders  *Folders
+	total    int  // calls recorded
+	off      bool // the recorded run was broken off: by a person, or with its process
 
 	intent func(tool string) bool
 
@@ -104,6 +105,7 @@ func New(rec Recording, here Place, intent func(tool string) bool) *Player {
 		results: make(map[resultKey]int), done: make(map[toolKey]bool), woken: make(map[troupe.MailID]troupe.MailID),
 		intent: intent, broken: make(chan struct{}), over: make(chan struct{}),
 	}
+	p.folders = newFolders(p)
 	for _, l := range rec.Lines {
 		if l.Tool != nil {
 			p.tools[toolKey{l.Tool.Agent, l.Tool.Reply, l.Tool.Call}] = l.Tool
@@ -120,6 +122,8 @@ func New(rec Recording, here Place, intent func(tool string) bool) *Player {
 				made: make(map[int]int), seen: make(map[troupe.MailID]bool), unserved: make(map[int]int)}
 		case l.Call != nil:
 			p.add(l.Call, at)
+		case l.Folder != nil:
+			p.folders.add(l.Folder)
 		}
 	}
 	for key, t := range p.tools {

@@ -62,6 +62,8 @@ type Line struct {
 	Call  *Call  `json:"call,omitempty"`
 	Tool  *Tool  `json:"tool,omitempty"`
 	Mail  *Sent  `json:"mail,omitempty"`
+	// Folder is of a folder that was made for an agent. Earlier versions wrote none of these, and pass over them.
+	Folder *Folder `json:"folder,omitempty"`
 }
 
 // Agent is the birth of one agent, and what stands before its conversation in every request.
@@ -149,6 +151,19 @@ type Tool struct {
 	Verdict *troupe.Verdict `json:"verdict,omitempty"`
 	// End is how a command in the background ended, if its agent was told.
 	End *troupe.Outcome `json:"end,omitempty"`
+}
+
+// Folder is one thing that the log says of a folder that was made for an agent. One of the fields behind Run is set.
+type Folder struct {
+	Agent string           `json:"agent"` // its path
+	Owner troupe.SessionID `json:"owner"` // of the folder
+	Run   int              `json:"run"`
+	// Workspace is where the agent works from here on.
+	Workspace *troupe.Workspace      `json:"workspace,omitempty"`
+	Ready     *troupe.WorkspaceBase  `json:"ready,omitempty"`
+	Saved     *troupe.WorkspaceSaved `json:"saved,omitempty"`
+	// Result is what became of it, at the end of the run or when the agent left it.
+	Result *troupe.WorkspaceResult `json:"result,omitempty"`
 }
 
 // Sent is mail that a person sent to an agent while it lived: words, a grant, a change of
