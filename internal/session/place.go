@@ -97,6 +97,7 @@ type inPlace struct {
 	saved  troupe.Checkpoint
 	closed troupe.WorkspaceResult
 	err    error
+	cut    bool // it failed as it was cut short: with the process, or by the end of the run
 }
 
 func (inPlace) input() {}
@@ -175,6 +176,7 @@ func (p *place) begin(ctx context.Context, op placeOp, do func(ctx context.Conte
 	p.cancel = p.a.goCancel(ctx, func(ctx context.Context) {
 		in := inPlace{op: op}
 		do(ctx, s, &in)
+		in.cut = in.err != nil && ctx.Err() != nil
 		p.a.post(in)
 	})
 }
@@ -220,12 +222,13 @@ func (p *place) done(in inPlace) error {
 		return nil // of a run that is over
 	}
 	p.doing, p.cancel, p.parked = placeIdle, nil, nil
+	if in.cut { // the next owner of the session does it anew, and nothing is wrong with the folder
+		return nil
+	}
 	switch in.op {
 	case placeOpens:
 		if in.err != nil {
-			if !p.ends { // else it was cut short, for the run is about to end
-				p.broken = "the folder to work in could not be made: " + plain(in.err.Error())
-			}
+			p.broken = "the folder to work in could not be made: " + plain(in.err.Error())
 			return nil
 		}
 		base := p.a.st.Place.Base
