@@ -74,19 +74,14 @@ func TestCopy(t *testing.T) {
 	b.git(filepath.Join(dir, "nested"), "init", "-q")
 	b.git(filepath.Join(dir, "nested"), "add", "-A", "-f")
 	b.git(filepath.Join(dir, "nested"), "commit", "-qm", "nested")
+	put(t, filepath.Join(dir, "shut/in.txt"), "x\n")
+	if err := os.Mkdir(filepath.Join(dir, "empty"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Chmod(filepath.Join(dir, "shut"), 0o755) }) //nolint:errcheck // else the folder stays
 	for name, mode := range map[string]fs.FileMode{"private.txt": 0o600, "run.sh": 0o755, "empty": 0o755, "shut": 0o555,
 		"shut/in.txt": 0o444} {
-		path := filepath.Join(dir, name)
-		if name == "empty" {
-			if err := os.Mkdir(path, 0o755); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if name == "shut" {
-			put(t, filepath.Join(path, "in.txt"), "x\n")
-			t.Cleanup(func() { os.Chmod(path, 0o755) }) //nolint:errcheck // else the folder of the test stays
-		}
-		if err := os.Chmod(path, mode); err != nil {
+		if err := os.Chmod(filepath.Join(dir, name), mode); err != nil {
 			t.Fatal(err)
 		}
 	}
