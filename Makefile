@@ -19,7 +19,7 @@ BENCHJSON     ?= bin/bench.json
 # race detector, under which they would take five to ten times as long.
 WHOLE         := ./internal/e2e ./internal/sandbox ./internal/sim ./internal/app ./internal/store/sqlite \
 	./internal/hidden ./internal/session ./internal/model/openai ./internal/model/anthropic \
-	./internal/tool/search ./internal/tool/web ./internal/archtest
+	./internal/tool/search ./internal/tool/web
 # Those of them in which the race detector may find something, and all others.
 RACED          = $(filter-out %/e2e %/archtest,$(WHOLE)) $$($(GO) list ./... | grep -vE '/internal/(e2e|archtest)$$')
 # How the picture in the README is taken.
@@ -41,7 +41,7 @@ RACE     = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 UNRACED := -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc/...=-race=false
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo test test-long test-projects fmt lint bench fuzz picture loc clean
+.PHONY: help build demo test test-long test-projects test-mcp fmt lint bench fuzz picture loc clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
@@ -75,10 +75,11 @@ test-long: build ## what takes longer: all attacks on every kernel, 5,000 agents
 #
 # The linter's cache lies in the checkout: results carry the paths of the files they were found in, so
 # in a cache that two checkouts share, the exceptions that go by path miss.
-lint: $(LINT) ## golangci-lint, built on first use, and whether go.mod is tidy
+lint: $(LINT) ## golangci-lint, built on first use, whether go.mod is tidy, and the floors and sizes (internal/archtest)
 	@$(GO) mod tidy -diff > bin/tidy.diff 2> bin/tidy.err || { cat bin/tidy.diff; [ ! -s bin/tidy.diff ] || { echo "go.mod is not tidy: go mod tidy"; exit 1; }; \
 		echo "Whether go.mod is tidy was NOT looked at: $$(tail -n 1 bin/tidy.err)"; }
 	GOLANGCI_LINT_CACHE=$(CURDIR)/bin/tools/lint-cache $(LINT) run --allow-parallel-runners ./...
+	$(GO) test -vet=off ./internal/archtest
 
 # UPDATE=1 writes docs/projects.md; NAME=go runs one of the projects. Rows of programs that are missing stay as they are.
 test-projects: build ## everyday commands in real-shaped projects, against docs/projects.md

@@ -39,11 +39,13 @@ type API interface {
 	Following
 	Trusting
 	Undoing
-	Machine
+	Using
 	// Setup is what is set up for sessions.
 	Setup() Setup
-	Serving
-	Using
+	// Serving is about MCP servers.
+	Serving() Serving
+	// Machine is about what there is on this machine and what would hold in a folder.
+	Machine() Machine
 }
 
 // Sessions looks at sessions and trees. It answers from the log, whoever runs them.

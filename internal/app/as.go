@@ -9,7 +9,7 @@ import (
 func (a *App) As(c troupe.Caller) api.API {
 	u := bound{a, c}
 	return &boundAPI{sessions{u}, sessions{u}, runs{u}, steering{u}, requests{u}, following{u}, trusting{u}, undoing{u},
-		machine{u}, serving{u}, using{u}, setup{u}}
+		using{u}, machine{u}, serving{u}, setup{u}}
 }
 
 // bound is a home and who uses it.
@@ -29,14 +29,20 @@ type boundAPI struct {
 	api.Following
 	api.Trusting
 	api.Undoing
-	api.Machine
-	api.Serving
 	api.Using
-	setup setup
+	machine machine
+	serving serving
+	setup   setup
 }
 
 // Setup implements api.API.
 func (b *boundAPI) Setup() api.Setup { return b.setup }
+
+// Machine implements api.API.
+func (b *boundAPI) Machine() api.Machine { return b.machine }
+
+// Serving implements api.API.
+func (b *boundAPI) Serving() api.Serving { return b.serving }
 
 // setup implements api.Setup.
 type setup struct{ bound }

@@ -73,7 +73,7 @@ func TestProvidersOfOnesOwn(t *testing.T) {
 			t.Errorf("%s: %s: %q, %v", full, report.Cause, report.Suspects, err)
 		}
 	}
-	list, err := you(a).Models(t.Context(), t.TempDir())
+	list, err := you(a).Machine().Models(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestProvidersOfOnesOwn(t *testing.T) {
 	if n := strings.Count(problems, "server running"); n != 1 {
 		t.Errorf("%d servers are doubted:\n%s", n, problems)
 	}
-	check, err := you(a).Doctor(t.Context(), t.TempDir())
+	check, err := you(a).Machine().Doctor(t.Context(), t.TempDir())
 	if err != nil || check.Model != "" || len(check.Providers) != 3 ||
 		!strings.Contains(strings.Join(check.Problems, "\n"), "Which model?") {
 		t.Errorf("doctor: %q of %q, %q, %v", check.Model, check.Providers, check.Problems, err)

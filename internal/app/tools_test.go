@@ -179,13 +179,13 @@ func checkExplained(t *testing.T, a *App, r wire.Begin) {
 		t.Errorf("%+v", v)
 	}
 	place := wire.Place{Cwd: r.Cwd, Permissions: r.Permissions, Agents: r.Agents}
-	rules, err := you(a).Rules(t.Context(), place)
+	rules, err := you(a).Machine().Rules(t.Context(), place)
 	if warnings = rules.Warnings; err != nil || len(warnings) > 0 || len(rules.Rules) != 2 ||
 		!strings.HasPrefix(rules.Rules[0].Meaning, "denies counting ") {
 		t.Errorf("%+v %q %v", rules.Rules, warnings, err)
 	}
 	place.Deny = []string{"Censsus(x)", "enumerate(x)"}
-	rules, err = you(a).Rules(t.Context(), place)
+	rules, err = you(a).Machine().Rules(t.Context(), place)
 	if warnings = rules.Warnings; err != nil || len(warnings) != 2 ||
 		!strings.Contains(warnings[0], "Census was probably meant") ||
 		!strings.Contains(warnings[1], "Census was probably meant") {

@@ -132,21 +132,21 @@ func (c *Client) Undo(ctx context.Context, root troupe.SessionID, o wire.UndoOrd
 }
 
 // Models implements api.Machine, as do the methods below.
-func (c *Client) Models(ctx context.Context, cwd string) (wire.ModelList, error) {
-	return get[wire.ModelList](ctx, c, "models", "", queryOf("cwd", cwd))
+func (c machine) Models(ctx context.Context, cwd string) (wire.ModelList, error) {
+	return get[wire.ModelList](ctx, c.to, "models", "", queryOf("cwd", cwd))
 }
 
-func (c *Client) Model(ctx context.Context, name, cwd string) (string, error) {
-	m, err := get[wire.ModelChoice](ctx, c, "default-model", "", queryOf("name", name, "cwd", cwd))
+func (c machine) Model(ctx context.Context, name, cwd string) (string, error) {
+	m, err := get[wire.ModelChoice](ctx, c.to, "default-model", "", queryOf("name", name, "cwd", cwd))
 	return m.Model, err
 }
 
-func (c *Client) Doctor(ctx context.Context, cwd string) (wire.Diagnosis, error) {
-	return get[wire.Diagnosis](ctx, c, "doctor", "", queryOf("cwd", cwd))
+func (c machine) Doctor(ctx context.Context, cwd string) (wire.Diagnosis, error) {
+	return get[wire.Diagnosis](ctx, c.to, "doctor", "", queryOf("cwd", cwd))
 }
 
-func (c *Client) Agents(ctx context.Context, q wire.AgentQuery) (wire.AgentList, error) {
-	return postFor[wire.AgentList](ctx, c, "agents", "", q)
+func (c machine) Agents(ctx context.Context, q wire.AgentQuery) (wire.AgentList, error) {
+	return postFor[wire.AgentList](ctx, c.to, "agents", "", q)
 }
 
 // Skills implements api.Using.
@@ -154,16 +154,28 @@ func (c *Client) Skills(ctx context.Context, q wire.SkillQuery) (wire.SkillList,
 	return postFor[wire.SkillList](ctx, c, "skills", "", q)
 }
 
-func (c *Client) Agent(ctx context.Context, n wire.AgentName) (wire.AgentProfile, error) {
-	return postFor[wire.AgentProfile](ctx, c, "agent", "", n)
+func (c machine) Agent(ctx context.Context, n wire.AgentName) (wire.AgentProfile, error) {
+	return postFor[wire.AgentProfile](ctx, c.to, "agent", "", n)
 }
 
-func (c *Client) Rules(ctx context.Context, p wire.Place) (wire.RuleList, error) {
-	return postFor[wire.RuleList](ctx, c, "rules", "", p)
+func (c machine) Rules(ctx context.Context, p wire.Place) (wire.RuleList, error) {
+	return postFor[wire.RuleList](ctx, c.to, "rules", "", p)
 }
 
 // Setup implements api.API.
 func (c *Client) Setup() api.Setup { return setup{c} }
+
+// Machine implements api.API.
+func (c *Client) Machine() api.Machine { return machine{c} }
+
+// Serving implements api.API.
+func (c *Client) Serving() api.Serving { return serving{c} }
+
+// machine implements api.Machine.
+type machine struct{ to *Client }
+
+// serving implements api.Serving.
+type serving struct{ to *Client }
 
 // setup implements api.Setup.
 type setup struct{ to *Client }
@@ -184,20 +196,20 @@ func (c setup) SetPlugin(ctx context.Context, p wire.PluginChange) (wire.PluginL
 	return postFor[wire.PluginList](ctx, c.to, "set-plugin", "", p)
 }
 
-func (c *Client) Servers(ctx context.Context, q wire.ServerQuery) (wire.ServerList, error) {
-	return postFor[wire.ServerList](ctx, c, "servers", "", q)
+func (c serving) Servers(ctx context.Context, q wire.ServerQuery) (wire.ServerList, error) {
+	return postFor[wire.ServerList](ctx, c.to, "servers", "", q)
 }
 
-func (c *Client) Login(ctx context.Context, l wire.ServerLogin) (wire.ServerLogged, error) {
-	return postFor[wire.ServerLogged](ctx, c, "login", "", l)
+func (c serving) Login(ctx context.Context, l wire.ServerLogin) (wire.ServerLogged, error) {
+	return postFor[wire.ServerLogged](ctx, c.to, "login", "", l)
 }
 
-func (c *Client) SetServer(ctx context.Context, s wire.ServerChange) (wire.ServerChanged, error) {
-	return postFor[wire.ServerChanged](ctx, c, "set-server", "", s)
+func (c serving) SetServer(ctx context.Context, s wire.ServerChange) (wire.ServerChanged, error) {
+	return postFor[wire.ServerChanged](ctx, c.to, "set-server", "", s)
 }
 
-func (c *Client) Explain(ctx context.Context, p wire.Place, calls []wire.Call) (wire.Explained, error) {
-	return postFor[wire.Explained](ctx, c, "explain", "", wire.Explain{Place: p, Calls: calls})
+func (c machine) Explain(ctx context.Context, p wire.Place, calls []wire.Call) (wire.Explained, error) {
+	return postFor[wire.Explained](ctx, c.to, "explain", "", wire.Explain{Place: p, Calls: calls})
 }
 
 // Workspaces implements api.Setup.

@@ -152,46 +152,47 @@ func (o *operations) files(h huma.API) {
 }
 
 func (o *operations) machine(h huma.API) {
-	queryFolder(o, h, "models", api.API.Models)
+	queryFolder(o, h, "models", func(a api.API, ctx context.Context, cwd string) (wire.ModelList, error) {
+		return a.Machine().Models(ctx, cwd)
+	})
 	query(o, h, "default-model", func(a api.API, ctx context.Context, in *struct {
 		Where
 
 		Name string `query:"name" maxLength:"1024" doc:"What it is asked for by"`
 	},
 	) (wire.ModelChoice, error) {
-		full, err := a.Model(ctx, in.Name, in.Cwd)
+		full, err := a.Machine().Model(ctx, in.Name, in.Cwd)
 		return wire.ModelChoice{Model: full}, err
 	})
-	queryFolder(o, h, "doctor", api.API.Doctor)
-	queryBody(o, h, "agents", api.API.Agents)
-	setup(o, h, "hooks", api.Setup.Hooks)
-	setup(o, h, "status-line", api.Setup.StatusLine)
-	setup(o, h, "plugins", api.Setup.Plugins)
-	setup(o, h, "set-plugin", api.Setup.SetPlugin)
-	queryBody(o, h, "servers", api.API.Servers)
-	queryBody(o, h, "set-server", api.API.SetServer)
-	queryBody(o, h, "login", api.API.Login)
-	queryBody(o, h, "agent", api.API.Agent)
+	queryFolder(o, h, "doctor", func(a api.API, ctx context.Context, cwd string) (wire.Diagnosis, error) {
+		return a.Machine().Doctor(ctx, cwd)
+	})
+	of(o, h, "agents", api.API.Machine, api.Machine.Agents)
+	of(o, h, "hooks", api.API.Setup, api.Setup.Hooks)
+	of(o, h, "status-line", api.API.Setup, api.Setup.StatusLine)
+	of(o, h, "plugins", api.API.Setup, api.Setup.Plugins)
+	of(o, h, "set-plugin", api.API.Setup, api.Setup.SetPlugin)
+	of(o, h, "servers", api.API.Serving, api.Serving.Servers)
+	of(o, h, "set-server", api.API.Serving, api.Serving.SetServer)
+	of(o, h, "login", api.API.Serving, api.Serving.Login)
+	of(o, h, "agent", api.API.Machine, api.Machine.Agent)
 	queryBody(o, h, "skills", api.API.Skills)
-	setup(o, h, "memories", api.Setup.Memories)
-	setup(o, h, "set-memory", api.Setup.SetMemory)
-	workspaces(o, h, "worktrees", api.Workspaces.Worktrees)
-	workspaces(o, h, "diff-worktree", api.Workspaces.DiffWorktree)
-	workspaces(o, h, "merge-worktree", api.Workspaces.MergeWorktree)
-	workspaces(o, h, "prune-worktrees", api.Workspaces.PruneWorktrees)
-	queryBody(o, h, "rules", api.API.Rules)
+	of(o, h, "memories", api.API.Setup, api.Setup.Memories)
+	of(o, h, "set-memory", api.API.Setup, api.Setup.SetMemory)
+	of(o, h, "worktrees", workspaces, api.Workspaces.Worktrees)
+	of(o, h, "diff-worktree", workspaces, api.Workspaces.DiffWorktree)
+	of(o, h, "merge-worktree", workspaces, api.Workspaces.MergeWorktree)
+	of(o, h, "prune-worktrees", workspaces, api.Workspaces.PruneWorktrees)
+	of(o, h, "rules", api.API.Machine, api.Machine.Rules)
 	queryBody(o, h, "explain", func(a api.API, ctx context.Context, x wire.Explain) (wire.Explained, error) {
-		return a.Explain(ctx, x.Place, x.Calls)
+		return a.Machine().Explain(ctx, x.Place, x.Calls)
 	})
 }
 
-// setup registers a verb of api.Setup.
-func setup[B, T any](o *operations, h huma.API, id string, fn func(api.Setup, context.Context, B) (T, error)) {
-	queryBody(o, h, id, func(a api.API, ctx context.Context, in B) (T, error) { return fn(a.Setup(), ctx, in) })
+// of registers a verb of one noun.
+func of[N, B, T any](o *operations, h huma.API, id string, noun func(api.API) N,
+	fn func(N, context.Context, B) (T, error)) {
+	queryBody(o, h, id, func(a api.API, ctx context.Context, in B) (T, error) { return fn(noun(a), ctx, in) })
 }
 
-// workspaces registers a verb of api.Workspaces.
-func workspaces[B, T any](o *operations, h huma.API, id string,
-	fn func(api.Workspaces, context.Context, B) (T, error)) {
-	setup(o, h, id, func(a api.Setup, ctx context.Context, in B) (T, error) { return fn(a.Workspaces(), ctx, in) })
-}
+func workspaces(a api.API) api.Workspaces { return a.Setup().Workspaces() }

@@ -101,25 +101,25 @@ func asks() []ask {
 	}
 	for _, cwd := range []string{"", "/src & more"} {
 		add("Untrusted", func(ctx context.Context, a api.API) (any, error) { return a.Untrusted(ctx, cwd) })
-		add("Models", func(ctx context.Context, a api.API) (any, error) { return a.Models(ctx, cwd) })
-		add("Model", func(ctx context.Context, a api.API) (any, error) { return a.Model(ctx, "a/b", cwd) })
+		add("Models", func(ctx context.Context, a api.API) (any, error) { return a.Machine().Models(ctx, cwd) })
+		add("Model", func(ctx context.Context, a api.API) (any, error) { return a.Machine().Model(ctx, "a/b", cwd) })
 		add("Plans", func(ctx context.Context, a api.API) (any, error) { return a.Plans(ctx, cwd) })
-		add("Doctor", func(ctx context.Context, a api.API) (any, error) { return a.Doctor(ctx, cwd) })
+		add("Doctor", func(ctx context.Context, a api.API) (any, error) { return a.Machine().Doctor(ctx, cwd) })
 	}
-	add("Model", func(ctx context.Context, a api.API) (any, error) { return a.Model(ctx, "none", "") })
+	add("Model", func(ctx context.Context, a api.API) (any, error) { return a.Machine().Model(ctx, "none", "") })
 	add("Trust", func(ctx context.Context, a api.API) (any, error) {
 		return nothing(a.Trust(ctx, wire.Trust{Cwd: "/a", Folder: "/b", Hash: "c"}))
 	})
 	place := wire.Place{Cwd: "/src", Permissions: wire.Permissions{Mode: troupe.ModePlan, Allow: []string{"Edit(<a>)"},
 		Trust: true}, Agents: "{}"}
 	add("Agents", func(ctx context.Context, a api.API) (any, error) {
-		return a.Agents(ctx, wire.AgentQuery{Place: place, Check: true, Paths: []string{"a.md"}})
+		return a.Machine().Agents(ctx, wire.AgentQuery{Place: place, Check: true, Paths: []string{"a.md"}})
 	})
 	add("Skills", func(ctx context.Context, a api.API) (any, error) {
 		return a.Skills(ctx, wire.SkillQuery{Place: place, Name: "x", Check: true, Paths: []string{"a.md"}})
 	})
 	add("Agent", func(ctx context.Context, a api.API) (any, error) {
-		return a.Agent(ctx, wire.AgentName{Place: place, Name: "Explore"})
+		return a.Machine().Agent(ctx, wire.AgentName{Place: place, Name: "Explore"})
 	})
 	add("Hooks", func(ctx context.Context, a api.API) (any, error) {
 		return a.Setup().Hooks(ctx, wire.HookQuery{Place: place, Event: troupe.HookPreToolUse, Tool: "Bash",
@@ -130,7 +130,7 @@ func asks() []ask {
 			Columns: 3})
 	})
 	add("Servers", func(ctx context.Context, a api.API) (any, error) {
-		return a.Servers(ctx, wire.ServerQuery{Place: place, Test: "github"})
+		return a.Serving().Servers(ctx, wire.ServerQuery{Place: place, Test: "github"})
 	})
 	add("Plugins", func(ctx context.Context, a api.API) (any, error) {
 		return a.Setup().Plugins(ctx, wire.PluginQuery{Place: place, Name: "p@m", Check: true, Paths: []string{"/p"}})
@@ -168,16 +168,17 @@ func asks() []ask {
 			DryRun: true})
 	})
 	add("SetServer", func(ctx context.Context, a api.API) (any, error) {
-		return a.SetServer(ctx, wire.ServerChange{Cwd: "/w", Scope: "user", Name: "github",
+		return a.Serving().SetServer(ctx, wire.ServerChange{Cwd: "/w", Scope: "user", Name: "github",
 			Entry: []byte(`{"command":"x"}`)})
 	})
 	add("Login", func(ctx context.Context, a api.API) (any, error) {
-		return a.Login(ctx, wire.ServerLogin{Cwd: "/w", Name: "github", Action: wire.LoginBegin, ID: "x",
+		return a.Serving().Login(ctx, wire.ServerLogin{Cwd: "/w", Name: "github", Action: wire.LoginBegin, ID: "x",
 			Scopes: []string{"a", "b"}})
 	})
-	add("Rules", func(ctx context.Context, a api.API) (any, error) { return a.Rules(ctx, place) })
+	add("Rules", func(ctx context.Context, a api.API) (any, error) { return a.Machine().Rules(ctx, place) })
 	add("Explain", func(ctx context.Context, a api.API) (any, error) {
-		return a.Explain(ctx, place, []wire.Call{{ID: []byte("1"), Tool: "Bash", Input: []byte(`{"command":"ls"}`)},
+		return a.Machine().Explain(ctx, place, []wire.Call{{ID: []byte("1"), Tool: "Bash",
+			Input: []byte(`{"command":"ls"}`)},
 			{ID: []byte(`"x"`), Tool: "Read"}})
 	})
 	// The request is there, is answered, and is there no more.
@@ -222,20 +223,16 @@ func Conform(t *testing.T, there *World, a api.API) {
 	}
 }
 
-// verbs are all that an api can be asked for.
-func verbs() (names []string) {
-	for m := range reflect.TypeFor[api.API]().Methods() {
-		if m.Name != "Setup" {
+// verbs are all that an api can be asked for: a verb without arguments leads to those of a noun.
+func verbs() []string { return verbsOf(reflect.TypeFor[api.API]()) }
+
+func verbsOf(noun reflect.Type) (names []string) {
+	for m := range noun.Methods() {
+		if m.Type.NumIn() == 0 {
+			names = append(names, verbsOf(m.Type.Out(0))...)
+		} else {
 			names = append(names, m.Name)
 		}
-	}
-	for m := range reflect.TypeFor[api.Setup]().Methods() {
-		if m.Name != "Workspaces" {
-			names = append(names, m.Name)
-		}
-	}
-	for m := range reflect.TypeFor[api.Workspaces]().Methods() {
-		names = append(names, m.Name)
 	}
 	return names
 }

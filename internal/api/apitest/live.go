@@ -454,18 +454,18 @@ func (l *live) agents() {
 	l.t.Helper()
 	ctx, a := l.t.Context(), l.a
 	l.write("kinds/reviewer.md", "---\ndescription: d\ntools: Read\n---\nReview.")
-	list, err := a.Agents(ctx, wire.AgentQuery{Place: wire.Place{Cwd: l.dir}, Check: true,
+	list, err := a.Machine().Agents(ctx, wire.AgentQuery{Place: wire.Place{Cwd: l.dir}, Check: true,
 		Paths: []string{filepath.Join(l.dir, "kinds")}})
 	if err != nil || len(list.Agents) == 0 || list.Problems == nil || len(list.Files) != 1 ||
 		list.Files[0].Name != "reviewer" || !list.Files[0].Loaded ||
 		!slices.Equal(list.Files[0].Tools, []string{"Read"}) {
 		l.t.Errorf("the agents are %+v, %v", list, err)
 	}
-	p, err := a.Agent(ctx, wire.AgentName{Place: wire.Place{Cwd: l.dir}, Name: "explore"})
+	p, err := a.Machine().Agent(ctx, wire.AgentName{Place: wire.Place{Cwd: l.dir}, Name: "explore"})
 	if err != nil || p.Name != "Explore" || p.Sandbox != troupe.LevelReadOnly || len(p.Has) == 0 {
 		l.t.Errorf("Explore is %+v, %v", p, err)
 	}
-	_, err = a.Agent(ctx, wire.AgentName{Place: wire.Place{Cwd: l.dir}, Name: "nothing"})
+	_, err = a.Machine().Agent(ctx, wire.AgentName{Place: wire.Place{Cwd: l.dir}, Name: "nothing"})
 	l.fails("a type that there is not", err, nil)
 }
 
@@ -491,15 +491,16 @@ func (l *live) skills() {
 func (l *live) machine() {
 	l.t.Helper()
 	ctx, a := l.t.Context(), l.a
-	if m, err := a.Models(ctx, l.dir); err != nil || m.Aliases == nil || m.Models == nil || m.Problems == nil {
+	if m, err := a.Machine().Models(ctx, l.dir); err != nil || m.Aliases == nil || m.Models == nil ||
+		m.Problems == nil {
 		l.t.Errorf("the models are %+v, %v", m, err)
 	}
-	if full, err := a.Model(ctx, "script:asks.yaml", l.dir); err != nil || full == "" {
+	if full, err := a.Machine().Model(ctx, "script:asks.yaml", l.dir); err != nil || full == "" {
 		l.t.Errorf("the model is %q, %v", full, err)
 	}
-	_, err := a.Model(ctx, "no/such", l.dir)
+	_, err := a.Machine().Model(ctx, "no/such", l.dir)
 	l.fails("a model that is none", err, nil)
-	if c, err := a.Doctor(ctx, l.dir); err != nil || c.Version == "" || len(c.Agents) == 0 {
+	if c, err := a.Machine().Doctor(ctx, l.dir); err != nil || c.Version == "" || len(c.Agents) == 0 {
 		l.t.Errorf("the doctor found %+v, %v", c, err)
 	}
 	l.agents()
@@ -522,10 +523,10 @@ func (l *live) machine() {
 	l.memories()
 	l.worktrees()
 	place := wire.Place{Cwd: l.dir, Permissions: wire.Permissions{Deny: []string{"Bash(rm:*)"}}}
-	if r, err := a.Rules(ctx, place); err != nil || r.Untrusted || len(r.Rules) != 2 {
+	if r, err := a.Machine().Rules(ctx, place); err != nil || r.Untrusted || len(r.Rules) != 2 {
 		l.t.Errorf("the rules are %+v, %v", r, err)
 	}
-	x, err := a.Explain(ctx, place, []wire.Call{
+	x, err := a.Machine().Explain(ctx, place, []wire.Call{
 		{ID: []byte("1"), Tool: "Bash", Input: []byte(`{"command":"rm -r x","description":"x"}`)},
 		{ID: []byte("2"), Tool: "Bash", Input: []byte(`{"command":"make","description":"x"}`)},
 	})
@@ -554,7 +555,8 @@ func (l *live) plugins() {
 		l.t.Errorf("the plugin is %+v", list)
 	}
 	place := wire.Place{Cwd: l.dir}
-	if p, err := a.Agent(ctx, wire.AgentName{Place: place, Name: "plug:one"}); err != nil || p.Scope != "plugin" {
+	if p, err := a.Machine().Agent(ctx, wire.AgentName{Place: place, Name: "plug:one"}); err != nil ||
+		p.Scope != "plugin" {
 		l.t.Errorf("the plugin's agent is %+v, %v", p, err)
 	}
 	set(wire.PluginDisable, "plug")
@@ -572,31 +574,32 @@ func (l *live) servers() {
 	ctx, a := l.t.Context(), l.a
 	q := wire.ServerQuery{Place: wire.Place{Cwd: l.dir}}
 	c := wire.ServerChange{Cwd: l.dir, Name: "live", Entry: []byte(`{"command": "no-such-program-here"}`)}
-	if s, err := a.SetServer(ctx, c); err != nil || s.File == "" {
+	if s, err := a.Serving().SetServer(ctx, c); err != nil || s.File == "" {
 		l.t.Errorf("the change is %+v, %v", s, err)
 	}
-	if s, err := a.Servers(ctx, q); err != nil || len(s.Servers) != 1 || s.Servers[0].Line != "no-such-program-here" {
+	if s, err := a.Serving().Servers(ctx, q); err != nil || len(s.Servers) != 1 ||
+		s.Servers[0].Line != "no-such-program-here" {
 		l.t.Errorf("the servers are %+v, %v", s, err)
 	}
 	q.Test = "live"
-	if s, err := a.Servers(ctx, q); err != nil || len(s.Servers) != 1 || s.Servers[0].Failed == "" {
+	if s, err := a.Serving().Servers(ctx, q); err != nil || len(s.Servers) != 1 || s.Servers[0].Failed == "" {
 		l.t.Errorf("the server is %+v, %v", s, err)
 	}
 	login := wire.ServerLogin{Cwd: l.dir, Name: "live", Action: wire.LoginOut}
-	if s, err := a.Login(ctx, login); err != nil || s.Gone {
+	if s, err := a.Serving().Login(ctx, login); err != nil || s.Gone {
 		l.t.Errorf("a login that there was not: %+v, %v", s, err)
 	}
 	login.Action = wire.LoginBegin
-	if _, err := a.Login(ctx, login); err == nil || !strings.Contains(err.Error(), "nobody logs in") {
+	if _, err := a.Serving().Login(ctx, login); err == nil || !strings.Contains(err.Error(), "nobody logs in") {
 		l.t.Errorf("a login at a program: %v", err)
 	}
 	c.Entry = nil
-	if _, err := a.SetServer(ctx, c); err != nil {
+	if _, err := a.Serving().SetServer(ctx, c); err != nil {
 		l.t.Error(err)
 	}
-	_, err := a.Login(ctx, login)
+	_, err := a.Serving().Login(ctx, login)
 	l.fails("a login at a server that there is not", err, troupe.ErrNotFound)
-	_, err = a.Servers(ctx, q)
+	_, err = a.Serving().Servers(ctx, q)
 	l.fails("a server that there is not", err, troupe.ErrNotFound)
 }
 

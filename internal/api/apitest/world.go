@@ -481,6 +481,12 @@ func (w *World) Agent(_ context.Context, n wire.AgentName) (wire.AgentProfile, e
 // Setup implements api.API.
 func (w *World) Setup() api.Setup { return setup{w} }
 
+// Machine implements api.API.
+func (w *World) Machine() api.Machine { return w }
+
+// Serving implements api.API.
+func (w *World) Serving() api.Serving { return w }
+
 // setup implements api.Setup.
 type setup struct{ *World }
 

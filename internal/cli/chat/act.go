@@ -451,7 +451,7 @@ func setModel(ctx context.Context, v *conversation, name string) error {
 
 // firstModel chooses the model of a conversation that has not begun.
 func firstModel(ctx context.Context, v *conversation, name string) error {
-	full, err := v.trees.api.Model(ctx, cmp.Or(name, v.model, v.trees.next.Model), v.trees.next.Cwd)
+	full, err := v.trees.api.Machine().Model(ctx, cmp.Or(name, v.model, v.trees.next.Model), v.trees.next.Cwd)
 	switch {
 	case err != nil:
 		return err

@@ -59,7 +59,7 @@ func valuesOf(ctx context.Context, a api.API, cwd string) func(command string) [
 				out = append(out, string(m))
 			}
 		case "model":
-			out, _ = console.ModelWords(ctx, a, cwd)
+			out, _ = console.ModelWords(ctx, a.Machine(), cwd)
 		case "resume":
 			out, _ = console.SessionWords(ctx, a, cwd)
 			for i, w := range out {

@@ -29,7 +29,7 @@ func printed(v *conversation, write func(c *console.Console) error) error {
 
 // listServers is /mcp: the servers that hold here, or one of them.
 func listServers(ctx context.Context, v *conversation, name string) error {
-	list, err := v.trees.api.Servers(ctx, wire.ServerQuery{Place: placeOf(v)})
+	list, err := v.trees.api.Serving().Servers(ctx, wire.ServerQuery{Place: placeOf(v)})
 	if err != nil {
 		return err
 	}

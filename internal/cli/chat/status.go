@@ -23,7 +23,7 @@ func (v *conversation) greet(ctx context.Context, goesOn bool) {
 	}
 	var missing error
 	if !goesOn || v.trees.next.Model != "" {
-		v.first.model, missing = v.trees.api.Model(ctx, v.trees.next.Model, v.trees.next.Cwd)
+		v.first.model, missing = v.trees.api.Machine().Model(ctx, v.trees.next.Model, v.trees.next.Cwd)
 	}
 	parts := []string{"troupe " + v.c.Version}
 	if v.first.model != "" {
@@ -42,7 +42,7 @@ func (v *conversation) greet(ctx context.Context, goesOn bool) {
 	}
 	if !goesOn && v.board.on {
 		// Without an answer the first prompt says why.
-		if list, err := v.trees.api.Rules(ctx, placeOf(v)); err == nil {
+		if list, err := v.trees.api.Machine().Rules(ctx, placeOf(v)); err == nil {
 			v.first.mode = list.Mode
 		}
 	}
@@ -193,6 +193,6 @@ func currentMode(ctx context.Context, v *conversation) (troupe.Mode, error) {
 	if _, mode, _ := v.standing(); mode != "" {
 		return mode, nil
 	}
-	list, err := v.trees.api.Rules(ctx, wire.Place{Cwd: v.trees.next.Cwd})
+	list, err := v.trees.api.Machine().Rules(ctx, wire.Place{Cwd: v.trees.next.Cwd})
 	return list.Mode, err
 }

@@ -38,7 +38,7 @@ comes later here counts:
   managed:     /etc/claude-code/agents, /etc/troupe/agents`,
 		Example: "troupe agents\ntroupe agents show Explore\ntroupe agents check\ntroupe agents new migrations",
 		RunE: inSettings(c, func(ctx context.Context, a api.API, _ []string) error {
-			list, err := a.Agents(ctx, q)
+			list, err := a.Machine().Agents(ctx, q)
 			if err != nil {
 				return err
 			}
@@ -102,7 +102,7 @@ tools is null where all tools are left to the agent.`,
 			"~/agents",
 		RunE: inSettings(c, func(ctx context.Context, a api.API, args []string) error {
 			q.Paths = under(c.Cwd, args)
-			list, err := a.Agents(ctx, q)
+			list, err := a.Machine().Agents(ctx, q)
 			if err != nil {
 				return err
 			}
@@ -184,7 +184,7 @@ that you talk to.`,
 		ValidArgsFunction: c.Agents,
 		RunE: inSettings(c, func(ctx context.Context, a api.API, args []string) error {
 			n.Name = args[0]
-			p, err := a.Agent(ctx, n)
+			p, err := a.Machine().Agent(ctx, n)
 			if err != nil {
 				return err
 			}
@@ -282,7 +282,7 @@ that is often wanted and a word on it. A file that is there already is left alon
 
 // isFree refuses the name of a type that there is: a definition would take its place unnoticed.
 func isFree(ctx context.Context, c *console.Console, a api.API, name string) error {
-	list, err := a.Agents(ctx, wire.AgentQuery{Place: wire.Place{Cwd: c.Cwd}})
+	list, err := a.Machine().Agents(ctx, wire.AgentQuery{Place: wire.Place{Cwd: c.Cwd}})
 	if err != nil {
 		return err
 	}

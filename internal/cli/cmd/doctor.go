@@ -48,7 +48,7 @@ func doctor(ctx context.Context, c *console.Console, asJSON bool) error {
 	if failed != nil {
 		check, err = home.DoctorWithoutHome(ctx, c.Env(slog.New(slog.DiscardHandler)), c.Cwd, failed)
 	} else {
-		check, err = h.API.Doctor(ctx, c.Cwd)
+		check, err = h.API.Machine().Doctor(ctx, c.Cwd)
 		err = errors.Join(err, closeHome())
 	}
 	if err != nil {

@@ -38,7 +38,7 @@ func newMCPList(c *console.Console) *cobra.Command {
 		Long: `List the MCP servers that hold in this folder, what is known of each, and where it is written down. None is
 started for it.`,
 		RunE: inSettings(c, func(ctx context.Context, a api.API, _ []string) error {
-			list, err := a.Servers(ctx, q)
+			list, err := a.Serving().Servers(ctx, q)
 			if err != nil {
 				return err
 			}
@@ -59,7 +59,7 @@ func newMCPGet(c *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "get NAME", Short: "Show one MCP server", Args: console.Args(1, 1),
 		RunE: inSettings(c, func(ctx context.Context, a api.API, args []string) error {
-			list, err := a.Servers(ctx, q)
+			list, err := a.Serving().Servers(ctx, q)
 			if err != nil {
 				return err
 			}
@@ -88,7 +88,7 @@ func newMCPTest(c *console.Console) *cobra.Command {
 asked what it offers, and ended. What it says is kept, for the next session.`,
 		RunE: inSettings(c, func(ctx context.Context, a api.API, args []string) error {
 			q.Test = args[0]
-			list, err := a.Servers(ctx, q)
+			list, err := a.Serving().Servers(ctx, q)
 			if err != nil {
 				return err
 			}
@@ -133,7 +133,8 @@ troupe mcp add odd --json '{"command": "odd", "timeout": 60000}'`,
 			if err != nil {
 				return err
 			}
-			done, err := a.SetServer(ctx, wire.ServerChange{Cwd: c.Cwd, Scope: scope, Name: args[0], Entry: raw})
+			done, err := a.Serving().SetServer(ctx, wire.ServerChange{Cwd: c.Cwd, Scope: scope, Name: args[0],
+				Entry: raw})
 			if err != nil {
 				return err
 			}
@@ -207,7 +208,7 @@ func newMCPRemove(c *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "remove NAME", Short: "Take an MCP server out of its file", Args: console.Args(1, 1),
 		RunE: inSettings(c, func(ctx context.Context, a api.API, args []string) error {
-			done, err := a.SetServer(ctx, wire.ServerChange{Cwd: c.Cwd, Scope: scope, Name: args[0]})
+			done, err := a.Serving().SetServer(ctx, wire.ServerChange{Cwd: c.Cwd, Scope: scope, Name: args[0]})
 			if err != nil {
 				return err
 			}

@@ -21,7 +21,7 @@ browser of this machine is printed; the browser comes back to a port of it. What
 it stands, in a file that only you may read and that is hidden from agents.`,
 		RunE: inSettings(c, func(ctx context.Context, a api.API, args []string) error {
 			q.Name = args[0]
-			begun, err := a.Login(ctx, q)
+			begun, err := a.Serving().Login(ctx, q)
 			if err != nil {
 				return err
 			}
@@ -30,7 +30,8 @@ it stands, in a file that only you may read and that is hidden from agents.`,
 				"(Ctrl-C gives up).\n", console.Line(q.Name, 40), begun.Address, begun.Redirect); err != nil {
 				return err
 			}
-			done, err := a.Login(ctx, wire.ServerLogin{Cwd: q.Cwd, Name: q.Name, Action: wire.LoginWait, ID: begun.ID})
+			done, err := a.Serving().Login(ctx, wire.ServerLogin{Cwd: q.Cwd, Name: q.Name, Action: wire.LoginWait,
+				ID: begun.ID})
 			if err != nil {
 				return err
 			}
@@ -58,7 +59,7 @@ func newMCPLogout(c *console.Console) *cobra.Command {
 		Use: "logout NAME", Short: "Forget the login at an MCP server", Args: console.Args(1, 1),
 		Long: `Forget the login at an MCP server. The server is not told: what it lists as having access can be removed there.`,
 		RunE: inSettings(c, func(ctx context.Context, a api.API, args []string) error {
-			done, err := a.Login(ctx, wire.ServerLogin{Cwd: c.Cwd, Name: args[0], Action: wire.LoginOut})
+			done, err := a.Serving().Login(ctx, wire.ServerLogin{Cwd: c.Cwd, Name: args[0], Action: wire.LoginOut})
 			if err != nil {
 				return err
 			}

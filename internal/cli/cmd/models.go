@@ -25,7 +25,7 @@ table that Troupe carries and your own models.yaml.`,
 		Example: "troupe models\nOPENAI_BASE_URL=http://localhost:11434/v1 troupe models\ntroupe models --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.WithSettings(func(h *home.Home) error {
-				list, err := h.API.Models(cmd.Context(), c.Cwd)
+				list, err := h.API.Machine().Models(cmd.Context(), c.Cwd)
 				if err != nil {
 					return err
 				}

@@ -112,7 +112,7 @@ const maxCallLine = 16 << 20
 
 // explainCalls answers each line in its turn. Those that have come already are asked about together.
 func explainCalls(ctx context.Context, c *console.Console, from io.Reader, a api.API, p wire.Place) error {
-	odd, err := a.Explain(ctx, p, nil)
+	odd, err := a.Machine().Explain(ctx, p, nil)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func explainCalls(ctx context.Context, c *console.Console, from io.Reader, a api
 func explainBatch(ctx context.Context, c *console.Console, a api.API, p wire.Place, calls []wire.Call, at []int,
 	verdicts []wire.Verdict) error {
 	if len(calls) > 0 {
-		said, err := a.Explain(ctx, p, calls)
+		said, err := a.Machine().Explain(ctx, p, calls)
 		if err != nil {
 			return err
 		}
@@ -245,7 +245,7 @@ file or flag it stands in, and which rules it overrides.`,
 			if p.Cwd, err = realFolder(c, p.Cwd); err != nil {
 				return err
 			}
-			list, err := a.Rules(ctx, p)
+			list, err := a.Machine().Rules(ctx, p)
 			if err != nil {
 				return err
 			}

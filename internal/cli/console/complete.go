@@ -92,7 +92,7 @@ func (c *Console) Worktrees(cmd *cobra.Command, args []string, typed string) ([]
 func (c *Console) Models(cmd *cobra.Command, _ []string, typed string) (out []cobra.Completion,
 	_ cobra.ShellCompDirective) {
 	err := c.WithSettings(func(h *home.Home) error {
-		words, err := ModelWords(cmd.Context(), h.API, c.Cwd)
+		words, err := ModelWords(cmd.Context(), h.API.Machine(), c.Cwd)
 		out = begins(words, typed)
 		return err
 	})
@@ -119,7 +119,7 @@ func ModelWords(ctx context.Context, a api.Machine, cwd string) ([]string, error
 func (c *Console) Agents(cmd *cobra.Command, _ []string, typed string) (out []cobra.Completion,
 	_ cobra.ShellCompDirective) {
 	err := c.WithSettings(func(h *home.Home) error {
-		list, err := h.API.Agents(cmd.Context(), wire.AgentQuery{Place: wire.Place{Cwd: c.Cwd}})
+		list, err := h.API.Machine().Agents(cmd.Context(), wire.AgentQuery{Place: wire.Place{Cwd: c.Cwd}})
 		words := []string{"main"}
 		for _, a := range list.Agents {
 			words = append(words, a.Name)

@@ -242,10 +242,10 @@ func agentIsThere(ctx context.Context, a api.API, b wire.Begin) error {
 	if b.Agent == "" || b.Resume != "" || b.Continue {
 		return nil
 	}
-	if _, err := a.Model(ctx, b.Model, b.Cwd); err != nil {
+	if _, err := a.Machine().Model(ctx, b.Model, b.Cwd); err != nil {
 		return nil //nolint:nilerr // the conversation says so itself, and can be given another model
 	}
-	_, err := a.Agent(ctx, wire.AgentName{Name: b.Agent,
+	_, err := a.Machine().Agent(ctx, wire.AgentName{Name: b.Agent,
 		Place: wire.Place{Cwd: b.Cwd, Permissions: b.Permissions, Model: b.Model, Agents: b.Agents}})
 	return err
 }
