@@ -74,7 +74,7 @@ func (a machine) checkedFile(c profile.Checked, x *explainer, cwd string) wire.A
 			case err != nil:
 				out.Warnings = append(out.Warnings, c.Path+": the model "+d.Model+
 					" is not to be had here, so these agents have their parent's")
-			case a.app.models.odd(full):
+			case a.app.models.unknown(full):
 				out.Warnings = append(out.Warnings, c.Path+": the model "+d.Model+" is not in the list of models "+
 					"(`troupe models`); "+full+" is asked for all the same")
 			}

@@ -217,8 +217,8 @@ func (gr *folder) closed(path string) (why string) {
 	return gr.protected.Denied(path)
 }
 
-// covers says why a path may not be read, in the project and in the session's own folder alike.
-func (gr *folder) covers(path string) (why string, hidden bool) {
+// matches says why a path may not be read, in the project and in the session's own folder alike.
+func (gr *folder) matches(path string) (why string, hidden bool) {
 	if gr.at.Work.Kind.Made() && troupe.Within(path, gr.at.Work.Top) {
 		return gr.own.Covers(path)
 	}
@@ -245,7 +245,7 @@ func (g *guard) Hidden(at session.Place) session.Hidden {
 			In:   func(string) func(string) bool { return func(string) bool { return true } },
 		}
 	}
-	return session.Hidden{Path: gr.covers, In: gr.coversIn}
+	return session.Hidden{Path: gr.matches, In: gr.coversIn}
 }
 
 // folders are those that the sessions of a place may work in. One that was made for a session is all that it has.

@@ -185,8 +185,8 @@ func (m *models) named(name, parent, cwd string) (string, error) {
 	return full, &profile.Elsewhere{Why: why}
 }
 
-// odd reports whether a public service is asked for a model that the table does not have.
-func (m *models) odd(full string) bool {
+// unknown reports whether a public service is asked for a model that the table does not have.
+func (m *models) unknown(full string) bool {
 	name, _, _ := strings.Cut(full, "/")
 	_, known := serviceOf(name)
 	return known && !m.own(name) && !m.listed(full)

@@ -70,8 +70,8 @@ func (m *matcher) addLeads(segs []segment) {
 	}
 }
 
-// covers says why a folded path is protected by a guard.
-func (m *matcher) covers(path string) (why string, covered bool) {
+// matches says why a folded path is protected by a guard.
+func (m *matcher) matches(path string) (why string, covered bool) {
 	for from, end := 0, 0; from < len(path); from = end {
 		end = nextName(path, from)
 		if why, ok := m.fixed[path[:end]]; ok {
@@ -106,7 +106,7 @@ func nextName(path string, from int) int {
 // repository of git, so that it may be asked about each change that a command makes.
 func (p *Protection) Covers(path string) (why string, covered bool) {
 	folded := fold(path)
-	if why, covered := p.covers(folded); covered {
+	if why, covered := p.matches(folded); covered {
 		return why, true
 	}
 	if mayBeGit(folded) && p.PartOfGit(path) != "" {

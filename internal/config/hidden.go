@@ -52,7 +52,7 @@ func (h *Hidden) add(s secret) {
 
 // covers compares names without regard to case: some folders take two names that differ in nothing else for one.
 // A path with a fixed place is another file under another spelling, unless the system says that it is the same.
-func (e *secret) covers(file, folded string) bool {
+func (e *secret) matches(file, folded string) bool {
 	switch {
 	case e.path == "":
 		return matchSegments(e.segs, strings.Trim(folded, "/"), false) ||
@@ -183,10 +183,10 @@ func (h Hidden) Covers(path string) (why string, hidden bool) {
 	taken, folded := h.opens(path), fold(path)
 	for i := range h.entries {
 		e := &h.entries[i]
-		if taken && e.source == "" || !e.covers(path, folded) || e.excepts(folded) {
+		if taken && e.source == "" || !e.matches(path, folded) || e.excepts(folded) {
 			continue
 		}
-		if h.folder != "" && troupe.Within(path, h.folder) && e.covers(h.folder, fold(h.folder)) {
+		if h.folder != "" && troupe.Within(path, h.folder) && e.matches(h.folder, fold(h.folder)) {
 			continue
 		}
 		if e.source != "" {
@@ -226,7 +226,7 @@ func (h Hidden) In(folder string) func(name string) bool {
 // in reports whether the entry may cover something in a folder, and how the names of that begin, folded.
 func (e *secret) in(folder, folded string) (start string, ok bool) {
 	switch {
-	case e.covers(folder, folded):
+	case e.matches(folder, folded):
 		return "", true
 	case e.path != "":
 		return filepath.Base(e.folded), filepath.Dir(e.folded) == folded
@@ -370,7 +370,7 @@ func (h *Hidden) indexNames() {
 		}
 		h.globs = append(h.globs, e)
 		last := path.Base(e.glob)
-		if e.covers(h.top, fold(h.top)) {
+		if e.matches(h.top, fold(h.top)) {
 			h.anyName = true
 		}
 		h.names = append(h.names, fold(last))

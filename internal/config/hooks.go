@@ -144,13 +144,13 @@ func namesAddress(pattern, address string) bool {
 	if u.RawQuery != "" {
 		there += "?" + u.RawQuery
 	}
-	pattern = "^" + stars(strings.ToLower(scheme), "[a-z]*") + "://" + above + stars(strings.ToLower(host), "[^./]*") +
-		stars(path, ".*") + "$"
+	pattern = "^" + expand(strings.ToLower(scheme), "[a-z]*") + "://" + above + expand(strings.ToLower(host), "[^./]*") +
+		expand(path, ".*") + "$"
 	re, err := regexp.Compile(pattern)
 	return err == nil && re.MatchString(u.Scheme+"://"+strings.ToLower(u.Host)+there)
 }
 
-// stars is a regular expression for a text in which a star is what sense says.
-func stars(text, sense string) string {
+// expand is a regular expression for a text in which a star is what sense says.
+func expand(text, sense string) string {
 	return strings.ReplaceAll(regexp.QuoteMeta(text), `\*`, sense)
 }

@@ -87,14 +87,14 @@ func (p *Protection) Config(path string) bool {
 // Unfinished reports whether a path is the list of what a rebase has still to do, and nothing else protects it.
 func (p *Protection) Unfinished(path string) bool {
 	path = fold(path)
-	_, judged := p.judged.covers(path)
-	_, lasting := p.lasting.covers(path)
+	_, judged := p.judged.matches(path)
+	_, lasting := p.lasting.matches(path)
 	return judged && !lasting
 }
 
 // Denied says why a path is one that sandbox.deny_write names, "" if it is not. No leave for a command opens it.
 func (p *Protection) Denied(path string) (why string) {
-	why, _ = p.denied.covers(fold(path))
+	why, _ = p.denied.matches(fold(path))
 	return why
 }
 

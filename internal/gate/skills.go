@@ -75,7 +75,7 @@ func (n *narrowing) leaves() string {
 func (q *Query) narrowedOut() string {
 	for i := range q.Chain {
 		for j := range q.Chain[i].narrowed {
-			if n := &q.Chain[i].narrowed[j]; !n.covers(q) {
+			if n := &q.Chain[i].narrowed[j]; !n.matches(q) {
 				why := n.leaves()
 				if i < len(q.Chain)-1 {
 					why += " (used by " + nameOf(q.Chain[i].Agent) + ", which this agent works for)"
@@ -87,9 +87,9 @@ func (q *Query) narrowedOut() string {
 	return ""
 }
 
-// covers reports whether a skill leaves the call. What it says of a command or a path is read as an allow rule is:
+// matches reports whether a skill leaves the call. What it says of a command or a path is read as an allow rule is:
 // in doubt it does not.
-func (n *narrowing) covers(q *Query) bool {
+func (n *narrowing) matches(q *Query) bool {
 	facts := q.known.Facts(q.Tool)
 	if slices.Contains(n.without, q.Tool) {
 		return false

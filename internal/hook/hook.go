@@ -161,7 +161,7 @@ func (h *Hook) ofCalls() bool {
 // Of lists the hooks that are due at a moment.
 func (s *Set) Of(m troupe.HookMoment, async bool) (out []Hook) {
 	for i := range s.hooks {
-		if h := &s.hooks[i]; h.Async == async && h.covers(m) && s.matchers[i].covers(m.Match) && s.speaks(i, m) {
+		if h := &s.hooks[i]; h.Async == async && h.matches(m) && s.matchers[i].matches(m.Match) && s.speaks(i, m) {
 			out = append(out, *h)
 		}
 	}
@@ -177,7 +177,7 @@ func (s *Set) speaks(i int, m troupe.HookMoment) bool {
 }
 
 // covers compares everything but the matcher and the rule.
-func (h *Hook) covers(m troupe.HookMoment) bool {
+func (h *Hook) matches(m troupe.HookMoment) bool {
 	own := len(m.Line) > 0 && strings.EqualFold(m.Line[len(m.Line)-1], h.Agent)
 	if h.Skill != "" {
 		if h.Event == troupe.HookStop {
@@ -231,7 +231,7 @@ func plain(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-|, ", r)
 }
 
-func (m matcher) covers(names []string) bool {
+func (m matcher) matches(names []string) bool {
 	if names == nil || m.names == nil && m.re == nil {
 		return true
 	}
@@ -254,7 +254,7 @@ func (h *Hook) Idle(tools []string) string {
 		return ""
 	}
 	m := newMatcher(h.Matcher)
-	if m.covers(tools) || strings.Contains(h.Matcher, "mcp_") {
+	if m.matches(tools) || strings.Contains(h.Matcher, "mcp_") {
 		return ""
 	}
 	return fmt.Sprintf("the matcher %q of %s finds no tool that there is, so its hook never runs; matchers are names "+

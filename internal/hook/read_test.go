@@ -124,7 +124,7 @@ func TestMatchers(t *testing.T) {
 		{"Bash, Edit", []string{"Edit"}, true}, {"Bash,Edit|Write", []string{"Bash"}, true},
 		{"Bash, Edit", []string{"Write"}, false}, {",", []string{"Bash"}, true},
 	} {
-		if got := newMatcher(tt.matcher).covers(tt.names); got != tt.want {
+		if got := newMatcher(tt.matcher).matches(tt.names); got != tt.want {
 			t.Errorf("%q on %q: %v", tt.matcher, tt.names, got)
 		}
 	}

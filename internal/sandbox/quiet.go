@@ -165,7 +165,7 @@ type tool struct {
 func (t tool) does(op troupe.AttemptOp, name string) bool {
 	return slices.ContainsFunc(chores(), func(c chore) bool {
 		return (op == troupe.OpCreate && !c.objects || op == troupe.OpWrite || c.removes && op == troupe.OpRemove) &&
-			c.covers(name, t.home) && c.by(t.exe) && (c.means == nil || c.means(t.args))
+			c.matches(name, t.home) && c.by(t.exe) && (c.means == nil || c.means(t.args))
 	})
 }
 
@@ -182,7 +182,7 @@ func isObject(name string) bool {
 	}
 }
 
-func (c chore) covers(name, home string) bool {
+func (c chore) matches(name, home string) bool {
 	if c.objects {
 		return isObject(name)
 	}

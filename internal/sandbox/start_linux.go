@@ -57,7 +57,7 @@ func (s *Sandbox) Start(c troupe.Confinement, bin string, argv []string, attr *o
 			Why: "the kernel has no Landlock or no seccomp" + note(r.LandlockNote)}
 	}
 	for tries := 1; ; tries++ {
-		cmd, err := s.bear(c, r, bin, argv, attr)
+		cmd, err := s.spawn(c, r, bin, argv, attr)
 		if err == nil || tries == maxBirths || !isGone(err) {
 			return cmd, err
 		}
@@ -73,8 +73,8 @@ func isGone(err error) bool {
 	return ok && e.err == unix.ENOENT && strings.HasPrefix(e.step, coverStep)
 }
 
-// bear plans a command and starts it once.
-func (s *Sandbox) bear(c troupe.Confinement, r Support, bin string, argv []string,
+// spawn plans a command and starts it once.
+func (s *Sandbox) spawn(c troupe.Confinement, r Support, bin string, argv []string,
 	attr *os.ProcAttr) (*Command, error) {
 	p := newPlan(c, r)
 	s.works.take(p)
