@@ -144,7 +144,8 @@ func namesAddress(pattern, address string) bool {
 	if u.RawQuery != "" {
 		there += "?" + u.RawQuery
 	}
-	pattern = "^" + expand(strings.ToLower(scheme), "[a-z]*") + "://" + above + expand(strings.ToLower(host), "[^./]*") +
+	pattern = "^" + expand(strings.ToLower(scheme), "[a-z]*") + "://" + above +
+		expand(strings.ToLower(host), "[^./]*") +
 		expand(path, ".*") + "$"
 	re, err := regexp.Compile(pattern)
 	return err == nil && re.MatchString(u.Scheme+"://"+strings.ToLower(u.Host)+there)
