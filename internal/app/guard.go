@@ -38,6 +38,7 @@ type guard struct {
 	temps   []*scratch.Folder // the folders of temporary folders; the last is in use, made by the first command
 	led     map[string]string // where folders that commands may write led when they were first looked at
 	folders map[session.Place]*folder
+	taken   int // how many folders were taken up so far
 	proxies map[string]*proxy.Proxy
 	finders map[string]*hidden.Finder // of hidden files, by the folder in which they look
 }
@@ -51,6 +52,7 @@ type folder struct {
 	own       config.Hidden // the same for a folder that was made for the session
 	others    []string      // trees that such a session works beside: the project, and all folders that were made
 	nested    nested
+	no        int // of the folders that were taken up
 }
 
 func (a *App) newGuard(ctx context.Context) *guard {
@@ -181,6 +183,35 @@ func (g *guard) forget(at session.Place) {
 	}
 }
 
+// mostIdle is how many folders are kept in which no tree of this process works any more: some 300 KB each.
+const mostIdle = 32
+
+// trim lets go of folders in which no tree works, but for those that were taken up last: the next run may be in one
+// of them, or about to begin there.
+func (g *guard) trim(used map[string]bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var closed []error
+	looked := make(map[string]bool) // by the folders that stay
+	for at, gr := range g.folders {
+		if !used[at.Cwd] && gr.no <= g.taken-mostIdle {
+			delete(g.folders, at)
+			continue
+		}
+		looked[gr.hidden.Project()], looked[gr.own.Project()] = true, true
+		looked[at.Work.Of], looked[at.Work.Top] = true, true
+	}
+	for dir, f := range g.finders {
+		if !looked[dir] && len(g.finders) > mostIdle {
+			delete(g.finders, dir)
+			closed = append(closed, f.Close())
+		}
+	}
+	if err := errors.Join(closed...); err != nil {
+		g.app.env.Log.Warn("watches for hidden files", "err", err)
+	}
+}
+
 // meet takes up a folder, unless it is known, as a run that begins there has found it: its policy, and the files that
 // hooks name. With g.mu held, take does.
 func (g *guard) meet(cwd string, p *policy, run []string) {
@@ -192,7 +223,8 @@ func (g *guard) meet(cwd string, p *policy, run []string) {
 }
 
 func (g *guard) take(at session.Place, p *policy, run []string) *folder {
-	gr := &folder{at: at, policy: p, hidden: p.all.Hidden()}
+	g.taken++
+	gr := &folder{at: at, policy: p, hidden: p.all.Hidden(), no: g.taken}
 	if w := at.Work; w.Kind.Made() {
 		gr.own = p.all.HiddenIn(w.Top, gr.hidden.Project()) // however many folders it was made through
 		gr.others = []string{gr.hidden.Project(), g.app.dirs.Worktrees}

@@ -52,5 +52,6 @@ func (a runs) Leave(ctx context.Context, root troupe.SessionID) (bool, error) {
 	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
 		return false, nil
 	}
+	e.guard.trim(session.Folders(e.hub))
 	return err == nil, err
 }

@@ -276,6 +276,19 @@ func (h *Hub) unhold(t *tree) {
 // with the error for which it was lost.
 func (h *Hub) Wait(ctx context.Context, root troupe.SessionID) error { return h.wait(ctx, root, false) }
 
+// Folders are those that the roots of the trees which a hub hosts were begun in.
+func Folders(h *Hub) map[string]bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := make(map[string]bool, len(h.trees))
+	for _, t := range h.trees {
+		t.mu.Lock()
+		out[t.top.Cwd] = true
+		t.mu.Unlock()
+	}
+	return out
+}
+
 // Leave waits like Wait, and lets go of the tree in the moment in which it is over, or lost.
 // Nothing that has just begun is cut off: mail that is sent before is acted on first, and what
 // is sent after waits in the home for the process that takes the tree up next.
