@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/session"
 )
 
 // runs implements api.Runs.
