@@ -23,12 +23,12 @@ type merger struct {
 }
 
 // Merge implements toolworktree.Merger.
-func (m merger) Merge(env tool.Env, name string) (out toolworktree.Merging, err error) {
+func (m merger) Merge(env tool.Env, name, take string) (out toolworktree.Merging, err error) {
 	row, into, err := m.find(env, name)
 	if err != nil {
 		return out, err
 	}
-	got, err := m.app.keeper.Merge(m.guard.ctx(), row.Workspace, into)
+	got, declined, err := mergeTaking(m.guard.ctx(), m.app.keeper, row.Workspace, into, take)
 	if err != nil {
 		return out, err
 	}
@@ -43,9 +43,17 @@ func (m merger) Merge(env tool.Env, name string) (out toolworktree.Merging, err 
 	for _, c := range got.Changes {
 		out.Writes = append(out.Writes, tool.Resolve(c.Path))
 	}
+	if row.Workspace.Merge == troupe.MergeAsk {
+		out.Ask = "the agent of " + row.Workspace.Name + " was started with merge: ask, so a person decides about its " +
+			"work"
+	}
 	out.Text = mergeText(row.Workspace, got)
 	out.Apply = func(ctx context.Context, keep func([]byte) (string, error)) ([]troupe.FileTouch, error) {
-		return applyMerge(ctx, row.Workspace.Of, got.Changes, keep)
+		touched, err := applyMerge(ctx, row.Workspace.Of, got.Changes, keep)
+		if err == nil && len(declined) > 0 {
+			err = m.app.keeper.Decline(ctx, row.Workspace, declined)
+		}
+		return touched, err
 	}
 	return out, nil
 }
