@@ -19,6 +19,7 @@ import (
 func (l looking) writeMerge(ctx context.Context, w troupe.Workspace, changes []worktree.Change) (written []string,
 	undo string, err error,
 ) {
+	sweepFor(changes)
 	s, err := l.sessionIn(ctx, w)
 	if isNotFound(err) || err == nil && len(changes) == 0 {
 		written, err = worktree.Apply(w.Of, changes)

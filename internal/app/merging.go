@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -168,6 +169,7 @@ func (m merger) rows(s troupe.Session) (out []worktree.Row, err error) {
 // be told before, nothing.
 func applyMerge(ctx context.Context, of string, changes []worktree.Change, keep func([]byte) (string, error)) (
 	touched []troupe.FileTouch, err error) {
+	sweepFor(changes)
 	staged := make([]*files.Staged, len(changes))
 	defer func() {
 		for i, s := range staged {
@@ -202,6 +204,18 @@ func applyMerge(ctx context.Context, of string, changes []worktree.Change, keep 
 		touched = append(touched, touches[i])
 	}
 	return touched, nil
+}
+
+// sweepFor removes what merges that were killed have left beside the files that one writes. Whoever merges again writes
+// the files that such a merge did not come to.
+func sweepFor(changes []worktree.Change) {
+	swept := map[string]bool{}
+	for _, c := range changes {
+		if dir := filepath.Dir(c.Path); !swept[dir] {
+			swept[dir] = true
+			files.Sweep(dir)
+		}
+	}
 }
 
 // touchOf is what the log says of one file that a merge writes. What it held is kept first.

@@ -22,9 +22,9 @@ import (
 type undoEntry struct {
 	Number int          `json:"number"`
 	At     time.Time    `json:"at"`
-	Turn   int          `json:"turn,omitempty"` // back to before this turn of the root,
-	Last   int          `json:"last,omitempty"` // which had come as far as this one
-	Redo   int          `json:"redo,omitempty"` // the undo that this one takes back
+	Turn   int          `json:"turn,omitempty"`  // back to before this turn of the root,
+	Last   int          `json:"last,omitempty"`  // which had come as far as this one
+	Redo   int          `json:"redo,omitempty"`  // the undo that this one takes back
 	Merge  string       `json:"merge,omitempty"` // it is no undo: a person merged this worktree
 	Files  []undoneFile `json:"files"`
 	Done   bool         `json:"done"`

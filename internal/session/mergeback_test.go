@@ -185,35 +185,31 @@ func TestMergeBackNot(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		mode   troupe.Mode
-		change func(*merging, *process)
+		judge  session.Judge
+		change func(*merging)
 		why    string
 		merged int
 		tells  string // to the parent
 	}{
 		"asked": {mode: troupe.ModeDefault, why: "no rule allows it", tells: "MergeWorktree puts it before a person"},
 		"plans": {mode: troupe.ModePlan, why: "mode plan"},
-		"conflicts": {change: func(m *merging, _ *process) { m.conflicts["One"] = []string{"a.go"} },
+		"conflicts": {change: func(m *merging) { m.conflicts["One"] = []string{"a.go"} },
 			tells: "would conflict in: a.go"},
-		"fails":     {change: func(m *merging, _ *process) { m.fails["merge"] = errors.New("git is gone") }, why: "git is gone"},
-		"moves":     {change: func(m *merging, _ *process) { m.moves = 2 }, merged: 2},
-		"for ever":  {change: func(m *merging, _ *process) { m.moves = 9 }, why: "it was changed while", merged: 2},
-		"is judged": {change: func(_ *merging, p *process) { p.judged = true }, why: "hooks are asked"},
+		"fails":     {change: func(m *merging) { m.fails["merge"] = errors.New("git is gone") }, why: "git is gone"},
+		"moves":     {change: func(m *merging) { m.moves = 2 }, merged: 2},
+		"for ever":  {change: func(m *merging) { m.moves = 9 }, why: "it was changed while", merged: 2},
+		"is judged": {judge: nods{}, why: "hooks are asked"},
 	}
 	for name, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHome(t)
 			m := newMerging(h)
 			one := plays{"main": {call("Agent:^+One"), say("ok")}, "main/One": {call("Read:a"), say("all done")}}
+			if tt.change != nil {
+				tt.change(m)
+			}
 			p := h.start(one.reply, func(p *process) {
-				if tt.change != nil {
-					tt.change(m, p)
-				}
-				p.deps = func(d *session.Deps) {
-					d.Workspaces = m
-					if p.judged {
-						d.Judge = nods{}
-					}
-				}
+				p.deps = func(d *session.Deps) { d.Workspaces, d.Judge = m, tt.judge }
 			})
 			p.beginAs(troupe.Caps{MaxDepth: 1}, func(b *fleet.Birth) {
 				if tt.mode != "" {

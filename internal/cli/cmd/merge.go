@@ -109,8 +109,8 @@ func newMerge(c *console.Console) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "merge NAME", Short: "Bring an agent's work from its own folder to yours", Args: console.Args(1, 1),
-		Long:              mergeLong,
-		Example:           "troupe merge fixer --dry-run\ntroupe merge fixer\ntroupe merge fixer --take theirs\n" +
+		Long: mergeLong,
+		Example: "troupe merge fixer --dry-run\ntroupe merge fixer\ntroupe merge fixer --take theirs\n" +
 			"troupe merge fixer --into fix-login",
 		ValidArgsFunction: c.Worktrees,
 		RunE: func(cmd *cobra.Command, args []string) error {
