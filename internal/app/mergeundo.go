@@ -14,8 +14,8 @@ import (
 )
 
 // writeMerge makes the changes of a person's merge. What the files hold is kept first, and which they are is written
-// down, with the tree of the session whose worktree it is: so that undo finds it, whenever the process dies. undo is the
-// command; "" where there is no such session any more, or nothing was written.
+// down, with the tree of the session whose worktree it is: so that undo finds it, whenever the process dies. undo is
+// the command; "" where there is no such session any more, or nothing was written.
 func (l looking) writeMerge(ctx context.Context, w troupe.Workspace, changes []worktree.Change) (written []string,
 	undo string, err error,
 ) {
@@ -28,7 +28,7 @@ func (l looking) writeMerge(ctx context.Context, w troupe.Workspace, changes []w
 	if err != nil {
 		return nil, "", err
 	}
-	journal := l.app.mergeJournal(s.Root)
+	journal := mergeJournal(l.app, s.Root)
 	e, err := l.beginMerge(ctx, s.Root, w, changes)
 	if err != nil {
 		return nil, "", fmt.Errorf("nothing was written, for undo could not be prepared: %w", err)
@@ -74,7 +74,7 @@ func (l looking) beginMerge(ctx context.Context, root troupe.SessionID, w troupe
 		}
 		e.Files = append(e.Files, f)
 	}
-	journal := l.app.mergeJournal(root)
+	journal := mergeJournal(l.app, root)
 	for e.Number = len(h.merges) + 1; ; e.Number++ {
 		if err := journal.begin(e); !errors.Is(err, fs.ErrExist) {
 			return e, err

@@ -45,7 +45,8 @@ func (m merger) Merge(env tool.Env, name, take string) (out toolworktree.Merging
 		out.Writes = append(out.Writes, tool.Resolve(c.Path))
 	}
 	if row.Workspace.Merge == troupe.MergeAsk {
-		out.Ask = "the agent of " + row.Workspace.Name + " was started with merge: ask, so a person decides about its " +
+		out.Ask = "the agent of " +
+			row.Workspace.Name + " was started with merge: ask, so a person decides about its " +
 			"work"
 	}
 	out.Text = mergeText(row.Workspace, got)

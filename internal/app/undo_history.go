@@ -90,7 +90,7 @@ func (a undoing) history(ctx context.Context, root troupe.SessionID) (*history, 
 	if h.entries, err = a.app.undoJournal(root).read(); err != nil {
 		return nil, err
 	}
-	if h.merges, err = a.app.mergeJournal(root).read(); err != nil {
+	if h.merges, err = mergeJournal(a.app, root).read(); err != nil {
 		return nil, err
 	}
 	err = a.app.trees.store.View(ctx, func(r store.Reader) error {

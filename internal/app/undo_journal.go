@@ -95,7 +95,7 @@ func (a *App) undoJournal(root troupe.SessionID) undoJournal {
 }
 
 // mergeJournal has what people merged into the tree's folder.
-func (a *App) mergeJournal(root troupe.SessionID) undoJournal {
+func mergeJournal(a *App, root troupe.SessionID) undoJournal {
 	return undoJournal{filepath.Join(a.outputDir(root), "merged"), root}
 }
 

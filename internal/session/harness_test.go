@@ -98,7 +98,8 @@ func (p *process) end() *process {
 }
 
 func role(kind string) troupe.Profile {
-	return troupe.Profile{Type: kind, Prompt: kind, Tools: []string{"Agent", "Bash", "Edit", "MergeWorktree", "Read", "SendMessage",
+	return troupe.Profile{Type: kind, Prompt: kind, Tools: []string{"Agent", "Bash", "Edit", "MergeWorktree",
+		"Read", "SendMessage",
 		"Sh", "TaskOutput", "TaskStop"}, Model: "llm/one", Mode: troupe.ModeBypass}
 }
 

@@ -100,7 +100,8 @@ const byHand = "; MergeWorktree merges it, or puts it before a person"
 
 const conflicts = "it conflicts"
 
-// unwanted is why a run's work is not merged by itself; "" if it is. What was announced is finished whatever came since.
+// unwanted is why a run's work is not merged by itself; "" if it is. What was announced is finished whatever came
+// since.
 func (m *mergeBack) unwanted(end turn.End) string {
 	closed := m.a.place.closed
 	switch {
@@ -115,7 +116,8 @@ func (m *mergeBack) unwanted(end turn.End) string {
 	return ""
 }
 
-// look works the merge out, and judges it as a change of its files that the parent would make. It runs beside the actor.
+// look works the merge out, and judges it as a change of its files that the parent would make. It runs beside the
+// actor.
 func (m *mergeBack) look(ctx context.Context, s troupe.Session) (out looked) {
 	out.parent = s.Parent
 	var parent troupe.Session
@@ -195,7 +197,8 @@ func (m *mergeBack) act(ctx context.Context) (bool, error) {
 		m.tell("")
 		return m.finish(), nil
 	}
-	if err := m.a.stage(troupe.WorkspaceMerged{Into: m.a.st.Session.Workspace.Of, Files: plan.merge.Files}); err != nil {
+	of := m.a.st.Session.Workspace.Of
+	if err := m.a.stage(troupe.WorkspaceMerged{Into: of, Files: plan.merge.Files}); err != nil {
 		return false, err
 	}
 	if err := m.a.flush(ctx, nil); err != nil {

@@ -169,7 +169,8 @@ func TestMergeBackKilled(t *testing.T) {
 			h.adopt(works.reply, false, m.with).end()
 			for _, name := range []string{"One", "Two"} {
 				w := h.ofRun(h.called(name).ID).Workspace
-				if w == nil || w.Into != "/ws" || len(w.Merged) != 2 || !m.has["/ws/"+name+"1"] || !m.has["/ws/"+name+"2"] {
+				if w == nil || w.Into != "/ws" || len(w.Merged) != 2 || !m.has["/ws/"+name+"1"] ||
+					!m.has["/ws/"+name+"2"] {
 					t.Errorf("killed after %v: %s: %+v, %v", at, name, w, m.notes)
 				}
 			}

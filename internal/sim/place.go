@@ -222,9 +222,9 @@ func (w *world) bring(path string) {
 	w.brought[path] = true
 }
 
-// merges: what the end of a run writes of its parent's is what the parent might write without a question, at that moment.
+// merges: what the end of a run writes of its parent's is what the parent might write without a question, at that
+// moment.
 func (h *watch) merges(s troupe.Session, e troupe.Event, b troupe.WorkspaceMerged) {
-	h.w.res.Merges++
 	access := troupe.Access{Class: troupe.ClassEdit}
 	for _, f := range b.Files {
 		access.Writes = append(access.Writes, f.Path)

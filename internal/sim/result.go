@@ -16,8 +16,6 @@ type Result struct {
 	Left int
 	// What the model of mode auto said.
 	Verdicts int
-	// Merges that logs announced.
-	Merges int
 }
 
 // Add sums up what two runs were made of.
@@ -28,6 +26,6 @@ func (r Result) Add(o Result) Result {
 		r.Summaries + o.Summaries,
 		r.Wants + o.Wants, r.Ahead + o.Ahead, r.Grants + o.Grants, r.Leaves + o.Leaves,
 		r.Returns + o.Returns, r.Judged + o.Judged, r.Pieces + o.Pieces, r.Behind + o.Behind, r.Left + o.Left,
-		r.Verdicts + o.Verdicts, r.Merges + o.Merges,
+		r.Verdicts + o.Verdicts,
 	}
 }

@@ -22,8 +22,8 @@ const (
 	maxTurns = 10_000
 )
 
-// place is what a call says of where the agent works, in the two words that there are for it, and of what becomes of its
-// work there.
+// place is what a call says of where the agent works, in the two words that there are for it, and of what becomes of
+// its work there.
 type place struct{ isolation, filesystem, merge string }
 
 func fields(in *troupe.Spawn, at *place) []tool.Field {

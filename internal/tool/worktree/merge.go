@@ -70,10 +70,13 @@ func (r mergeRunner) Prepare(env tool.Env, input string) (tool.Prepared, error) 
 	}
 	switch c.take = strings.ToLower(strings.TrimSpace(c.take)); {
 	case c.take != "" && c.take != "mine" && c.take != "theirs":
-		return nil, &tool.InputError{Tool: merge, Problem: "`take` must be mine (what your folder has) or theirs (what " +
-			"the agent did)"}
-	case c.take != "" && c.back:
-		return nil, &tool.InputError{Tool: merge, Problem: "`take` decides the conflicts and `hand_back` has the agent " +
+		return nil, &tool.InputError{Tool: merge,
+			Problem: "`take` must be mine (what your folder has) or theirs (what " +
+				"the agent did)"}
+	case c.take != "" &&
+		c.back:
+		return nil, &tool.InputError{Tool: merge, Problem: "`take` decides the conflicts and `hand_back` has the " +
+			"agent " +
 			"do it; give one of them"}
 	}
 	if r.Merger == nil {

@@ -68,8 +68,8 @@ func (m *merging) settleBase(ctx context.Context) error {
 	return err
 }
 
-// Decline remembers that the caller has taken its own side of files: what the workspace has of them now is no change any
-// more.
+// Decline remembers that the caller has taken its own side of files: what the workspace has of them now is no
+// change any more.
 func (k *Keeper) Decline(ctx context.Context, ws troupe.Workspace, paths []string) error {
 	return k.merging(ctx, ws, Into{}, func(m *merging) error {
 		var names []string
