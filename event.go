@@ -48,6 +48,7 @@ const (
 	KindWorkspaceReady   Kind = "workspace.ready"
 	KindWorkspaceSaved   Kind = "workspace.saved"
 	KindWorkspaceChanged Kind = "workspace.changed"
+	KindWorkspaceMerged  Kind = "workspace.merged"
 )
 
 // Created is the first event of every session: everything it was born with.
@@ -334,7 +335,7 @@ func Kinds() []Kind {
 		KindModelFailed, KindModelChanged, KindAuthorityChanged, KindToolJudged, KindToolStarted,
 		KindToolFinished, KindRequestOpened, KindRequestAnswered, KindCompacted, KindBudgetWarned,
 		KindSettingsChanged, KindBoardChanged, KindHookRan, KindAutoAsked, KindAutoJudged,
-		KindWorkspaceReady, KindWorkspaceSaved, KindWorkspaceChanged,
+		KindWorkspaceReady, KindWorkspaceSaved, KindWorkspaceChanged, KindWorkspaceMerged,
 	}
 }
 
@@ -403,6 +404,8 @@ func DecodeBody(k Kind, data []byte) (Body, error) {
 		return decode[WorkspaceSaved](k, data)
 	case KindWorkspaceChanged:
 		return decode[WorkspaceChanged](k, data)
+	case KindWorkspaceMerged:
+		return decode[WorkspaceMerged](k, data)
 	default:
 		return nil, fmt.Errorf("event kind %q: %w", k, ErrNewer)
 	}

@@ -49,6 +49,8 @@ type Beginning struct {
 	Background bool `json:"background,omitempty"`
 	// Workspace is where it works, if the call does not say so; "" is where its parent does.
 	Workspace WorkspaceKind `json:"workspace,omitempty"`
+	// Merge is what becomes of its work in a folder of its own, if the call does not say so; "" is MergeKeep.
+	Merge MergeBack `json:"merge,omitempty"`
 	// Fork: it is a fork of a session with this profile.
 	Fork bool `json:"fork,omitempty"`
 	// Notes say what of its definition does not hold here, such as a model that is not to be had.

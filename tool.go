@@ -123,6 +123,8 @@ type Access struct {
 	Tool string `json:"tool,omitempty"`
 	// URL is what would be fetched, if the call goes to the network by itself.
 	URL string `json:"url,omitempty"`
+	// Ask is why a person has to say yes to the call, whatever a mode or a rule allows; "": nobody has to.
+	Ask string `json:"ask,omitempty"`
 }
 
 // Evidence is what the runtime itself measured while a call ran. It stands beside an
@@ -206,6 +208,8 @@ type Spawn struct {
 	// Workspace is where it works: "" leaves that to its type, and WorkspaceShared is the caller's folder whatever its
 	// type says.
 	Workspace WorkspaceKind
+	// Merge is what becomes of its work, if it has a folder of its own: "" leaves that to its type.
+	Merge MergeBack
 }
 
 // Settled is the call with what it leaves open: where it names no type and asks for nothing that a fork cannot have, it

@@ -51,6 +51,29 @@ func (k WorkspaceKind) Made() bool {
 	return k == WorkspaceTree || k == WorkspaceCopy || k == WorkspaceEmpty
 }
 
+// MergeBack is what becomes of the work in a folder of an agent's own when its run has come to its end.
+type MergeBack string
+
+// Ways to merge. Whatever it is, the work is kept first.
+const (
+	// MergeAuto: it is brought into the folder that the agent's was made from, if nothing conflicts and whoever started
+	// the agent may write it there without asking.
+	MergeAuto MergeBack = "auto"
+	// MergeAsk: no merge goes without a person's yes, whatever rules and modes allow.
+	MergeAsk MergeBack = "ask"
+	// MergeKeep leaves it to whoever started the agent.
+	MergeKeep MergeBack = "keep"
+)
+
+// ParseMerge reads what people and models write for it; "" is "".
+func ParseMerge(s string) (MergeBack, error) {
+	switch m := MergeBack(strings.ToLower(strings.TrimSpace(s))); m {
+	case "", MergeAuto, MergeAsk, MergeKeep:
+		return m, nil
+	}
+	return "", errors.New("must be auto, ask or keep")
+}
+
 // Workspace is where a session's tools act. It is settled at birth, before anything of it is on the disk.
 type Workspace struct {
 	Kind WorkspaceKind `json:"kind"`
@@ -69,6 +92,8 @@ type Workspace struct {
 	Folder string `json:"folder"`
 	// Branch is what its work is committed to; "" for kinds that have no repository which the session sees.
 	Branch string `json:"branch,omitempty"`
+	// Merge is what becomes of the work at the end of a run of its Owner; "" is MergeKeep, which is not written.
+	Merge MergeBack `json:"merge,omitempty"`
 }
 
 // WorkspaceBase is what a workspace began with.
@@ -105,6 +130,14 @@ type WorkspaceSaved struct {
 	Problem string `json:"problem,omitempty"`
 }
 
+// WorkspaceMerged names the files of the caller's that are about to be written with the session's work, at the end of
+// its run. Until the end says what came of it each of them may hold what it held or what it is to hold: after a crash
+// the rest is done again. A file that is no FileTouch.Wrote is a link, which nobody can take back.
+type WorkspaceMerged struct {
+	Into  string      `json:"into"` // the top of the tree in which they lie
+	Files []FileTouch `json:"files"`
+}
+
 // WorkspaceChanged moves a main agent into a folder of its own, or back: its tools act there from then on.
 type WorkspaceChanged struct {
 	// Workspace is where; the zero value is the session's Cwd.
@@ -115,6 +148,9 @@ type WorkspaceChanged struct {
 
 // Kind implements Body.
 func (WorkspaceChanged) Kind() Kind { return KindWorkspaceChanged }
+
+// Kind implements Body.
+func (WorkspaceMerged) Kind() Kind { return KindWorkspaceMerged }
 
 // Kind implements Body.
 func (WorkspaceReady) Kind() Kind { return KindWorkspaceReady }
@@ -140,6 +176,13 @@ type WorkspaceResult struct {
 	// why that could not be found out.
 	Conflicts []string `json:"conflicts,omitempty"`
 	Unmerged  string   `json:"unmerged,omitempty"`
+	// Into is the tree that the work was merged into at the end of the run, Merged are the files that were written
+	// there, as names in it, and Left names what was not brought over.
+	Into   string   `json:"into,omitempty"`
+	Merged []string `json:"merged,omitempty"`
+	Left   []string `json:"left,omitempty"`
+	// NotMerged is why it was not merged, or not all of it, although that was wished for.
+	NotMerged string `json:"not_merged,omitempty"`
 	// Gone: the folder was removed, as all of it can be had from kept refs. Else Kept says why it stays.
 	Gone bool   `json:"gone,omitempty"`
 	Kept string `json:"kept,omitempty"`

@@ -117,6 +117,7 @@ func (a machine) Agent(ctx context.Context, n wire.AgentName) (out wire.AgentPro
 		Asked: a.app.models.Effort(p.Model, p.Effort), Mode: mode, Own: d.Mode,
 		Sandbox: p.Sandbox, Starts: p.Starts, MaxTurns: p.Limits.MaxTurns, Tokens: p.Limits.MaxTokens,
 		Initial: p.InitialPrompt, Background: p.Background, Workspace: p.Workspace,
+		Merge: p.Merge,
 		Notes: append([]string{}, p.Notes...)}
 	if m := p.Memory; m != nil {
 		out.Memory = &wire.Memory{Agent: d.Name, Scope: m.Scope, Folder: m.Folder, Files: []string{}}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -23,12 +24,12 @@ type merger struct {
 }
 
 // Merge implements toolworktree.Merger.
-func (m merger) Merge(env tool.Env, name string) (out toolworktree.Merging, err error) {
+func (m merger) Merge(env tool.Env, name, take string) (out toolworktree.Merging, err error) {
 	row, into, err := m.find(env, name)
 	if err != nil {
 		return out, err
 	}
-	got, err := m.app.keeper.Merge(m.guard.ctx(), row.Workspace, into)
+	got, declined, err := mergeTaking(m.guard.ctx(), m.app.keeper, row.Workspace, into, take)
 	if err != nil {
 		return out, err
 	}
@@ -43,9 +44,18 @@ func (m merger) Merge(env tool.Env, name string) (out toolworktree.Merging, err 
 	for _, c := range got.Changes {
 		out.Writes = append(out.Writes, tool.Resolve(c.Path))
 	}
+	if row.Workspace.Merge == troupe.MergeAsk {
+		out.Ask = "the agent of " +
+			row.Workspace.Name + " was started with merge: ask, so a person decides about its " +
+			"work"
+	}
 	out.Text = mergeText(row.Workspace, got)
 	out.Apply = func(ctx context.Context, keep func([]byte) (string, error)) ([]troupe.FileTouch, error) {
-		return applyMerge(ctx, row.Workspace.Of, got.Changes, keep)
+		touched, err := applyMerge(ctx, row.Workspace.Of, got.Changes, keep)
+		if err == nil && len(declined) > 0 {
+			err = m.app.keeper.Decline(ctx, row.Workspace, declined)
+		}
+		return touched, err
 	}
 	return out, nil
 }
@@ -160,6 +170,7 @@ func (m merger) rows(s troupe.Session) (out []worktree.Row, err error) {
 // be told before, nothing.
 func applyMerge(ctx context.Context, of string, changes []worktree.Change, keep func([]byte) (string, error)) (
 	touched []troupe.FileTouch, err error) {
+	sweepFor(changes)
 	staged := make([]*files.Staged, len(changes))
 	defer func() {
 		for i, s := range staged {
@@ -194,6 +205,18 @@ func applyMerge(ctx context.Context, of string, changes []worktree.Change, keep 
 		touched = append(touched, touches[i])
 	}
 	return touched, nil
+}
+
+// sweepFor removes what merges that were killed have left beside the files that one writes. Whoever merges again writes
+// the files that such a merge did not come to.
+func sweepFor(changes []worktree.Change) {
+	swept := map[string]bool{}
+	for _, c := range changes {
+		if dir := filepath.Dir(c.Path); !swept[dir] {
+			swept[dir] = true
+			files.Sweep(dir)
+		}
+	}
 }
 
 // touchOf is what the log says of one file that a merge writes. What it held is kept first.

@@ -46,7 +46,7 @@ type played struct{ player *Player }
 // mergerOf merges worktrees, or says what it came to when it was recorded.
 func mergerOf(a *App, g *guard) toolworktree.Merger {
 	if p := a.models.player; p != nil {
-		return played{p}
+		return playedMerger{p}
 	}
 	return merger{a, g}
 }
@@ -96,9 +96,17 @@ func (p played) Close(_ context.Context, s troupe.Session, _ string) (troupe.Wor
 	return troupe.WorkspaceResult{}, errors.New("the recording does not say what became of it")
 }
 
+// Merge implements session.Workspaces. What was merged at an end stands in what became of the folder.
+func (played) Merge(context.Context, troupe.Session, session.Into) (session.Merge, error) {
+	return session.Merge{}, errors.New("the recording does not say what was merged")
+}
+
+// playedMerger says of each merge that a call asks for what it came to when it was recorded.
+type playedMerger struct{ player *Player }
+
 // Merge implements toolworktree.Merger. What the merge came to is served when it runs; here it is judged, by the files
 // that it wrote. Which files one would have written that was denied is not known: it is denied again, unjudged.
-func (p played) Merge(env tool.Env, name string) (toolworktree.Merging, error) {
+func (p playedMerger) Merge(env tool.Env, name, _ string) (toolworktree.Merging, error) {
 	out := toolworktree.Merging{Name: name, Text: "merge the worktree " + name}
 	agent, at, err := callOf(p.player, env)
 	if err != nil {
@@ -117,6 +125,6 @@ func (p played) Merge(env tool.Env, name string) (toolworktree.Merging, error) {
 }
 
 // HandBack implements toolworktree.Merger.
-func (played) HandBack(context.Context, tool.Env, string) (string, error) {
+func (playedMerger) HandBack(context.Context, tool.Env, string) (string, error) {
 	return "", errors.New("a replay hands nothing back")
 }

@@ -78,6 +78,7 @@ type history struct {
 	turns   []Turn
 	steps   []step // in order
 	entries []undoEntry
+	merges  []undoEntry // what people merged into the folder
 }
 
 func (a undoing) history(ctx context.Context, root troupe.SessionID) (*history, error) {
@@ -87,6 +88,9 @@ func (a undoing) history(ctx context.Context, root troupe.SessionID) (*history, 
 		return nil, err
 	}
 	if h.entries, err = a.app.undoJournal(root).read(); err != nil {
+		return nil, err
+	}
+	if h.merges, err = mergeJournal(a.app, root).read(); err != nil {
 		return nil, err
 	}
 	err = a.app.trees.store.View(ctx, func(r store.Reader) error {
@@ -141,6 +145,11 @@ func firstTurns(sessions []troupe.Session) map[troupe.SessionID]int {
 
 // finish brings the steps into order, adds what was undone, and deals them out to the turns.
 func (h *history) finish() {
+	for _, e := range h.merges {
+		if len(h.turns) > 0 {
+			h.steps = append(h.steps, h.merged(e)...)
+		}
+	}
 	for _, s := range h.steps {
 		h.turns[s.turn-1].add(s)
 	}
@@ -164,6 +173,16 @@ func (h *history) finish() {
 			return s.turn == n && s.agent != "" && s.at.After(h.entries[by-1].At)
 		})
 	}
+}
+
+// merged are the files that a person's merge wrote, in the root's turn of that moment: they are undone with what agents
+// did then.
+func (h *history) merged(e undoEntry) (out []step) {
+	for _, f := range e.Files {
+		out = append(out, step{at: e.At, turn: max(1, min(e.Last, len(h.turns))), agent: "troupe merge " + e.Merge,
+			path: f.Path, from: f.From, to: f.To, half: !e.Done, mode: f.Mode, added: f.Added, removed: f.Removed})
+	}
+	return out
 }
 
 func (t *Turn) add(s step) {
@@ -199,6 +218,7 @@ type logReader struct {
 	calls   map[troupe.Coord]troupe.Call
 	started map[troupe.Coord]troupe.ToolStarted // without a result so far
 	tasks   map[troupe.TaskID]place             // commands in the background
+	merging []int                               // steps of a merge that has not come to its end, by index
 }
 
 // place is where in the history a command stands.
@@ -238,6 +258,10 @@ func (l *logReader) event(e troupe.Event) {
 		if len(l.h.turns) > 0 {
 			l.finished(b)
 		}
+	case troupe.WorkspaceMerged:
+		l.merge(b)
+	case troupe.Ended:
+		l.merged(b.Outcome.Workspace)
 	default:
 		// Nothing else changes a file.
 	}
@@ -290,6 +314,30 @@ func (l *logReader) touch(f troupe.FileTouch) {
 		at: l.at, turn: l.turn(), agent: l.agent, path: f.Path,
 		from: f.Before, to: f.Hash, lost: f.Before == "" && !f.New, added: f.Added, removed: f.Removed,
 	})
+}
+
+// merge notes files that the end of the run was about to write. Each of them may hold either side, until the end says
+// that all of it was merged.
+func (l *logReader) merge(b troupe.WorkspaceMerged) {
+	for _, f := range b.Files {
+		if !f.Wrote || len(l.h.turns) == 0 {
+			continue
+		}
+		l.touch(f)
+		l.merging = append(l.merging, len(l.h.steps)-1)
+		l.h.steps[len(l.h.steps)-1].half = true
+	}
+}
+
+// merged: of a file that was announced more than once, the last time was when it was written.
+func (l *logReader) merged(w *troupe.WorkspaceResult) {
+	seen := make(map[string]bool)
+	for _, i := range slices.Backward(l.merging) {
+		if s := &l.h.steps[i]; w != nil && w.Into != "" && w.NotMerged == "" && !seen[s.path] {
+			seen[s.path], s.half = true, false
+		}
+	}
+	l.merging = nil
 }
 
 func (l *logReader) command(c Command) place {

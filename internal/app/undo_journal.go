@@ -22,9 +22,10 @@ import (
 type undoEntry struct {
 	Number int          `json:"number"`
 	At     time.Time    `json:"at"`
-	Turn   int          `json:"turn,omitempty"` // back to before this turn of the root,
-	Last   int          `json:"last,omitempty"` // which had come as far as this one
-	Redo   int          `json:"redo,omitempty"` // the undo that this one takes back
+	Turn   int          `json:"turn,omitempty"`  // back to before this turn of the root,
+	Last   int          `json:"last,omitempty"`  // which had come as far as this one
+	Redo   int          `json:"redo,omitempty"`  // the undo that this one takes back
+	Merge  string       `json:"merge,omitempty"` // it is no undo: a person merged this worktree
 	Files  []undoneFile `json:"files"`
 	Done   bool         `json:"done"`
 }
@@ -35,6 +36,9 @@ type undoneFile struct {
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
 	Mode uint32 `json:"mode,omitempty"` // of the file that was there
+	// Lines, of a merge.
+	Added   int `json:"added,omitempty"`
+	Removed int `json:"removed,omitempty"`
 }
 
 // undone says which turns are put back now, and by which undo.
@@ -88,6 +92,11 @@ type undoJournal struct {
 
 func (a *App) undoJournal(root troupe.SessionID) undoJournal {
 	return undoJournal{filepath.Join(a.outputDir(root), "undo"), root}
+}
+
+// mergeJournal has what people merged into the tree's folder.
+func mergeJournal(a *App, root troupe.SessionID) undoJournal {
+	return undoJournal{filepath.Join(a.outputDir(root), "merged"), root}
 }
 
 func (j undoJournal) name(number int) string {

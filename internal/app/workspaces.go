@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"sync"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/internal/workspace/worktree"
 )
@@ -147,4 +149,41 @@ func (w *workspaces) Close(ctx context.Context, s troupe.Session, stay string) (
 	}
 	defer w.guard.forget(session.PlaceOf(s))
 	return w.keeper.Close(ctx, work, cmp.Or(s.Title, s.Name))
+}
+
+// Merge implements session.Workspaces.
+func (w *workspaces) Merge(ctx context.Context, s troupe.Session, into session.Into) (session.Merge, error) {
+	work := s.Workspace
+	p, err := w.app.policyOf(into.Session.Cwd)
+	if err != nil {
+		return session.Merge{}, err
+	}
+	hidden, err := w.guard.keptFrom(ctx, p, work.Of, into.Hides)
+	if err != nil {
+		return session.Merge{}, err
+	}
+	got, err := w.keeper.Merge(ctx, work, worktree.Into{Hidden: hidden})
+	if err != nil {
+		return session.Merge{}, err
+	}
+	out := session.Merge{Left: got.Left}
+	for _, c := range got.Conflicts {
+		out.Conflicts = append(out.Conflicts, strings.TrimPrefix(c.Path, work.Of+"/"))
+	}
+	keep := w.app.contents(s.Root).Put
+	for _, c := range got.Changes {
+		t := troupe.FileTouch{Path: tool.Resolve(c.Path)}
+		if !c.Link && !c.WasLink { // links are not taken back, so nothing is kept of them
+			if t, err = touchOf(c, keep); err != nil {
+				return session.Merge{}, err
+			}
+			t.Path = tool.Resolve(c.Path)
+		}
+		out.Files = append(out.Files, t)
+	}
+	out.Write = func(ctx context.Context) error {
+		_, err := applyMerge(ctx, work.Of, got.Changes, nil)
+		return err
+	}
+	return out, nil
 }

@@ -73,7 +73,12 @@ func (a worktrees) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wir
 		out.Already = err == nil && conflict == nil && out.Commits == 0
 		return out, err
 	}
-	merged, protected, err := look.merge(ctx, work)
+	if m.Take != "" && m.Take != wire.TakeMine && m.Take != wire.TakeTheirs {
+		return out, &troupe.UserError{Problem: fmt.Sprintf("%q is no side of a merge", m.Take),
+			Hint: "Take mine, which is what is in your folder, or theirs, which is what the agent did.",
+			Code: troupe.ExitUsage}
+	}
+	merged, declined, protected, err := look.merge(ctx, work, m.Take)
 	if err != nil {
 		return out, err
 	}
@@ -95,11 +100,13 @@ func (a worktrees) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wir
 		for _, c := range changes {
 			written = append(written, c.Path)
 		}
-	} else if written, err = worktree.Apply(work.Of, changes); err != nil {
-		out.Stopped = err.Error()
+	} else if written, out.Undo, err = look.writeMerge(ctx, work, changes); err != nil {
+		out.Stopped, err = err.Error(), nil
+	} else if len(declined) > 0 && len(merged.Conflicts) == 0 {
+		err = look.keeper.Decline(ctx, work, declined)
 	}
 	out.Files = mergedFiles(changes, written)
-	return out, nil
+	return out, err
 }
 
 // mergedFiles says what was done to each file that was written.
@@ -348,7 +355,7 @@ func (l looking) shown(ctx context.Context, row worktree.Row) wire.Worktree {
 		}
 		return out
 	}
-	merged, _, err := l.merge(ctx, row.Workspace)
+	merged, _, _, err := l.merge(ctx, row.Workspace, "")
 	switch {
 	case err != nil && row.Ended:
 		out.State, out.Problem = wire.WorktreeUnmerged, err.Error()
@@ -372,22 +379,22 @@ func (l looking) shown(ctx context.Context, row worktree.Row) wire.Worktree {
 
 // merge works out what merging a worktree into the folder that it is beside would write, and which paths there a merge
 // may not write.
-func (l looking) merge(ctx context.Context, w troupe.Workspace) (out worktree.Merged,
+func (l looking) merge(ctx context.Context, w troupe.Workspace, take string) (out worktree.Merged, declined []string,
 	protected func(string) (string, bool), err error) {
 	p, err := l.app.policyOf(w.From)
 	if err != nil {
-		return out, nil, err
+		return out, nil, nil, err
 	}
 	run, err := p.hookFiles(l.app, w.From)
 	if err != nil {
-		return out, nil, err
+		return out, nil, nil, err
 	}
 	hidden := p.all.HiddenIn(w.Of, p.all.Hidden().Project())
-	out, err = l.keeper.Merge(ctx, w, worktree.Into{Hidden: func(path string) bool {
+	out, declined, err = mergeTaking(ctx, l.keeper, w, worktree.Into{Hidden: func(path string) bool {
 		_, is := hidden.Covers(path)
 		return is
-	}})
-	return out, config.Protect([]string{w.Of}, l.app.dirs, p.settings.Sandbox.DenyWrite, run...).Covers, err
+	}}, take)
+	return out, declined, config.Protect([]string{w.Of}, l.app.dirs, p.settings.Sandbox.DenyWrite, run...).Covers, err
 }
 
 // prune removes one worktree, unless something of it would be lost or its session may still need it.

@@ -52,6 +52,7 @@ type hits struct {
 	plan                      string   // the file that the caller writes its plan to; "" if it does not plan
 	strips                    bool     // rules that leave open what is run do not count
 	memory                    *troupe.Memory
+	askWhy                    string // why the call itself wants a person's yes; "" if it does not
 	closedWhy                 string // why no answer lets it write what it would write; "" if one may
 }
 
@@ -70,7 +71,7 @@ func newCall(q *Query) call {
 		at: placesOf(q.Roots, q.Home), ownFolders: ownFolders{q.Roots, q.Readable}, inside: true, levels: q.Levels,
 		resolve: q.Resolve,
 		hidden:  q.Hidden, exist: q.HiddenFiles, hits: hits{judged: q.Judged, plan: PlanOf(q.Chain),
-			strips: strips(q.Chain), memory: q.Chain[len(q.Chain)-1].Memory},
+			strips: strips(q.Chain), askWhy: q.Access.Ask, memory: q.Chain[len(q.Chain)-1].Memory},
 	}
 	// What a repository's settings have git run is confined with git, if there is a sandbox.
 	c.shell.text, c.shell.safeGit = q.Access.Command, q.SafeGit || slices.Contains(q.Levels, troupe.LevelWorkspace)

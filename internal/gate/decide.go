@@ -87,10 +87,10 @@ func denyRule(v *view) (troupe.Effect, bool) {
 		v.call.closedWhy != "" && (v.mode.Self < troupe.ClassExec || v.bound != troupe.LevelNone)
 }
 
-// askRule asks; where the mode turns questions into denials, or no answer could let the
-// command run, it denies.
+// askRule asks, for a rule, a hook, or a call that wants a person's yes; where the mode turns questions into denials,
+// or no answer could let the command run, it denies.
 func askRule(v *view) (troupe.Effect, bool) {
-	if !v.call.ask.holds(v.layer) && !v.call.says(troupe.Ask) {
+	if !v.call.ask.holds(v.layer) && !v.call.says(troupe.Ask) && v.call.askWhy == "" {
 		return "", false
 	}
 	if _, possible := v.level(troupe.LevelWorkspace); v.call.isCommand() && !possible {

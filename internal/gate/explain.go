@@ -47,6 +47,8 @@ func explain(q *Query, c *call, v verdict, grantable bool) troupe.Decision {
 	case StepAskRule:
 		if c.ask.holds(v.layer) {
 			d.Rule, d.Source, d.Why = c.ask.cite(q, "asks before it")
+		} else if c.askWhy != "" {
+			d.Why = c.askWhy
 		} else {
 			d.Why = c.judgement("asks before it")
 		}

@@ -19,6 +19,7 @@ type builder struct {
 	nameLine  int
 	noTools   bool // a line about tools could not be read
 	styleLine int
+	mergeLine int // where it says that their work is merged; 0: nowhere
 	loose     []front.Field
 	unused    []string
 	firstLine int // of the unused
@@ -51,6 +52,7 @@ const (
 	keyStyle       = "outputstyle"
 	keyIsolation   = "isolation"
 	keyFiles       = "filesystem"
+	keyMerge       = "merge"
 )
 
 // canonicalKey takes the spellings in use for one.
@@ -89,8 +91,7 @@ func keys() []string {
 	return []string{
 		keyName, keyDescription, keyWhen, keyTools, keyWithout, keyModel, keyMode, keySandbox, keyTurns, keyTokens,
 		keyInitial, keyBackground, keyColor, keySkills, keyServers, keyHooks, keyMemory, keyIsolation, keyFiles,
-		keyEffort,
-		keyNeeds, keyOmit, keyStyle, "version", "author", "tags",
+		keyMerge, keyEffort, keyNeeds, keyOmit, keyStyle, "version", "author", "tags",
 		"category",
 	}
 }
@@ -169,6 +170,8 @@ func (b *builder) field(f front.Field) {
 		b.memory(f, twice)
 	case keyIsolation, keyFiles:
 		b.place(f, key)
+	case keyMerge:
+		b.merge(f)
 	case keyStyle:
 		b.def.Style = b.text(f)
 		b.styleLine = f.Line
@@ -204,6 +207,20 @@ func (b *builder) place(f front.Field, key string) {
 		return
 	}
 	b.def.Workspace = kind
+}
+
+// merge reads what becomes of their work in a folder of their own. A word that cannot be read merges nothing.
+func (b *builder) merge(f front.Field) {
+	m, err := troupe.ParseMerge(b.text(f))
+	if err != nil {
+		m = troupe.MergeKeep
+		b.problem(b.at.problem(f.Line, "%s %v; until that is clear, the work of these agents is kept and not merged",
+			f.Key, err))
+	}
+	if b.def.Merge = m; m == "" || m == troupe.MergeKeep {
+		return
+	}
+	b.mergeLine = f.Line
 }
 
 // unknown says that a key means nothing here. One that is nearly that of a restriction was meant to be one.
@@ -420,6 +437,10 @@ func (b *builder) finish() {
 			p.Text = "there is no description, so a parent cannot tell when to start agents of this type"
 		}
 		b.problem(p)
+	}
+	if b.mergeLine > 0 && !d.Workspace.Made() && d.Workspace != troupe.WorkspaceIsolated {
+		b.problem(b.at.problem(b.mergeLine, "merge is for work in a folder of its own, and these agents have one only "+
+			"if the call says so; add isolation: worktree"))
 	}
 	if len(b.unused) > 0 {
 		p := b.at.problem(b.firstLine, "not used yet: %s", strings.Join(b.unused, ", "))

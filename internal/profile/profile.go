@@ -67,6 +67,8 @@ type Definition struct {
 type Beside struct {
 	// Workspace is where it works, unless the call says so; "" is where whoever starts it does.
 	Workspace troupe.WorkspaceKind `json:"workspace,omitempty"`
+	// Merge is what becomes of its work in a folder of its own, unless the call says so; "" is troupe.MergeKeep.
+	Merge troupe.MergeBack `json:"merge,omitempty"`
 	// Background: it works in the background, whether or not the call says so.
 	Background bool `json:"background,omitempty"`
 	// Skills are those whose texts it is born with.
@@ -246,7 +248,7 @@ func (d Definition) Resolve(at Place, s troupe.Spawn) (troupe.Profile, error) {
 		Tools: []string{}, Model: model, Effort: cmp.Or(s.Effort, d.Effort), Mode: at.Mode, Sandbox: d.Sandbox,
 		Limits: at.Limits,
 		Starts: d.Starts, Beginning: troupe.Beginning{InitialPrompt: d.InitialPrompt, Background: d.Background,
-			Workspace: d.Workspace},
+			Workspace: d.Workspace, Merge: d.Merge},
 		Color: d.Color, Skills: d.Skills,
 		OmitInstructions: d.OmitInstructions,
 	}

@@ -141,7 +141,9 @@ func (a *actor) step(ctx context.Context) error {
 		a.place.ready(ctx, false)
 		in := a.inputs()
 		act := turn.Next(&a.st, in)
-		if !a.place.before(ctx, act) {
+		if now, err := a.place.before(ctx, act); err != nil {
+			return err
+		} else if !now {
 			return a.flush(ctx, nil)
 		}
 		again, err := a.do(ctx, act)

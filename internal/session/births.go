@@ -169,6 +169,10 @@ const NoFolder = "cannot be had: "
 func (bs *births) workspace(c turn.Call, sp troupe.Spawn, p troupe.Profile) (troupe.Workspace, error) {
 	s := bs.a.st.Session
 	kind := cmp.Or(sp.Workspace, p.Workspace)
+	if m := sp.Merge; m != "" && m != troupe.MergeKeep && !kind.Made() && kind != troupe.WorkspaceIsolated {
+		return s.Workspace, fmt.Errorf("`merge` %s is for an agent with a folder of its own, and this one has none; "+
+			"give `isolation` worktree or copy with it, or leave it out", m)
+	}
 	if kind == "" || kind == troupe.WorkspaceShared {
 		return s.Workspace, nil
 	}
@@ -176,6 +180,9 @@ func (bs *births) workspace(c turn.Call, sp troupe.Spawn, p troupe.Profile) (tro
 		ID: troupe.ChildID(bs.a.id, troupe.Coord{Reply: c.Reply, Call: c.Index})})
 	if err != nil {
 		return w, fmt.Errorf("a workspace %q %s%w", kind, NoFolder, err)
+	}
+	if w.Merge = cmp.Or(sp.Merge, p.Merge); w.Merge == troupe.MergeKeep || !w.Kind.Made() {
+		w.Merge = ""
 	}
 	return w, nil
 }

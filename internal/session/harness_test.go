@@ -98,7 +98,8 @@ func (p *process) end() *process {
 }
 
 func role(kind string) troupe.Profile {
-	return troupe.Profile{Type: kind, Prompt: kind, Tools: []string{"Agent", "Bash", "Edit", "Read", "SendMessage",
+	return troupe.Profile{Type: kind, Prompt: kind, Tools: []string{"Agent", "Bash", "Edit", "MergeWorktree",
+		"Read", "SendMessage",
 		"Sh", "TaskOutput", "TaskStop"}, Model: "llm/one", Mode: troupe.ModeBypass}
 }
 
@@ -221,13 +222,14 @@ func (l *llm) Stream(ctx context.Context, r model.Request, _ func(model.Delta)) 
 
 // tools is a set in which Read and Edit take a second; Read:meet waits until two of it are at
 // work. An Agent's input is its name, "&" before it puts it into the background, and "%" makes it a fork, for which "!"
-// behind it waits; those of
+// behind it waits; "^" gives it a folder of its own, and "^+" has its work merged; those of
 // the others are "TO message", a task or nothing.
 func tools() tool.Set {
 	var out []tool.Descriptor
 	for _, f := range []troupe.ToolFacts{
 		{Name: "Read", Schedule: troupe.Parallel, Argument: troupe.PathArgument},
 		{Name: "Edit", Class: troupe.ClassEdit, Argument: troupe.PathArgument},
+		{Name: "MergeWorktree", Class: troupe.ClassEdit, Holder: troupe.Parents},
 		{Name: "Bash", Class: troupe.ClassExec, Argument: troupe.CommandArgument},
 		{Name: "Sh", Class: troupe.ClassExec},
 	} {
@@ -259,6 +261,9 @@ func intent(name, input string) troupe.Intent {
 		out := troupe.Spawn{Description: "helper", Prompt: "help", Background: bare != input}
 		if out.Name = strings.TrimPrefix(bare, "^"); out.Name != bare {
 			out.Workspace = troupe.WorkspaceTree
+		}
+		if merged := strings.TrimPrefix(out.Name, "+"); merged != out.Name {
+			out.Name, out.Merge = merged, troupe.MergeAuto
 		}
 		return out
 	case "SendMessage":

@@ -179,6 +179,7 @@ type Hub struct {
 	heads   cache[[]byte]
 	offers  cache[fleet.Document]
 	cold    coldPrefixes
+	merges  mergeQueue
 
 	mu    sync.Mutex
 	trees map[troupe.SessionID]*tree

@@ -100,6 +100,7 @@ func (a *actor) letGo() {
 	if a.place.cancel != nil {
 		a.place.cancel()
 	}
+	a.place.back.leave()
 	a.hooks.last = false
 	a.hooks.end()
 	if a.timer != nil {

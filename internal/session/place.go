@@ -23,6 +23,9 @@ type Workspaces interface {
 	// Close keeps all of it at the end of a run and removes the folder if that loses nothing. stay is why the
 	// folder has to stay whatever is in it; "" if nothing needs it.
 	Close(ctx context.Context, s troupe.Session, stay string) (troupe.WorkspaceResult, error)
+	// Merge works out what bringing the work of a session, whose folder was closed, into the folder that it was made
+	// from would write there. It writes nothing.
+	Merge(ctx context.Context, s troupe.Session, into Into) (Merge, error)
 }
 
 // Opening is a folder that is to be opened.
@@ -57,6 +60,10 @@ func (noWorkspaces) Save(context.Context, troupe.Session, []string) (troupe.Chec
 	return troupe.Checkpoint{}, errors.ErrUnsupported
 }
 
+func (noWorkspaces) Merge(context.Context, troupe.Session, Into) (Merge, error) {
+	return Merge{}, errors.ErrUnsupported
+}
+
 func (noWorkspaces) Close(context.Context, troupe.Session, string) (troupe.WorkspaceResult, error) {
 	return troupe.WorkspaceResult{}, errors.ErrUnsupported
 }
@@ -70,6 +77,8 @@ const (
 	placeSaves
 	placeEnds   // its commands in the background are told to end, for the folder is to be closed
 	placeCloses // and then it is
+	placeLooks  // what merging its work would write is worked out, and judged
+	placeMerges // and written
 )
 
 // place is the folder of a session that has one of its own: made beside the first model call of a run, saved beside
@@ -88,6 +97,7 @@ type place struct {
 	closed *troupe.WorkspaceResult
 	broken string  // why the session has no folder and its run has to end; "" if it has one
 	held   []input // ends of commands, which are nobody's news while the folder is closed
+	back   mergeBack
 }
 
 // inPlace is what came of an operation on the folder.
@@ -96,6 +106,7 @@ type inPlace struct {
 	base   troupe.WorkspaceBase
 	saved  troupe.Checkpoint
 	closed troupe.WorkspaceResult
+	looked looked
 	err    error
 	cut    bool // it failed as it was cut short: with the process, or by the end of the run
 }
@@ -103,7 +114,7 @@ type inPlace struct {
 func (inPlace) input() {}
 
 func placeOf(a *actor) place {
-	out := place{a: a}
+	out := place{a: a, back: mergeBack{a: a}}
 	if w := a.st.Session.Workspace; w.Kind.Made() && w.Owner != a.id {
 		out.shares = w.Owner
 	} else if w.Kind.Made() {
@@ -258,25 +269,40 @@ func (p *place) done(in inPlace) error {
 				Kept: "what is in it could not be kept elsewhere: " + plain(in.err.Error())}
 		}
 		p.closed = &in.closed
+	case placeLooks:
+		p.back.plan = &in.looked
+	case placeMerges:
+		p.back.written(in.err)
 	case placeIdle, placeEnds:
 	}
 	return nil
 }
 
-// before has the folder closed before the run ends. It reports whether the end can be logged now.
-func (p *place) before(ctx context.Context, act turn.Action) (now bool) {
-	if _, ends := act.(turn.End); !ends {
+// before has the folder closed before the run ends, and its work merged if that is wished for. It reports whether the
+// end can be logged now.
+func (p *place) before(ctx context.Context, act turn.Action) (now bool, err error) {
+	end, ends := act.(turn.End)
+	if !ends {
 		if _, parks := act.(turn.Park); !parks {
 			p.goOn()
 		}
-		return true
+		return true, nil
 	}
-	if p.ends = true; !p.has() || !turn.Keeps(&p.a.st) || p.closed != nil || !p.begun {
-		return true
+	if p.ends = true; !p.has() || !turn.Keeps(&p.a.st) || !p.begun {
+		return true, nil
+	}
+	if p.closed != nil {
+		return p.back.settled(ctx, end)
 	}
 	if p.a.st.Session.Depth == 0 && p.a.tree.settings().Attended {
-		return p.savedLast(ctx)
+		return p.savedLast(ctx), nil
 	}
+	p.close(ctx)
+	return false, nil
+}
+
+// close ends what is at work in the folder, and then closes it.
+func (p *place) close(ctx context.Context) {
 	if p.doing == placeIdle {
 		p.doing = placeEnds
 		if p.a.st.Session.Depth > 0 { // those of a main agent go on when its run has ended
@@ -288,7 +314,7 @@ func (p *place) before(ctx context.Context, act turn.Action) (now bool) {
 		p.cancel()
 	case placeEnds:
 		if p.a.st.Session.Depth > 0 && len(p.held) < len(p.a.tasks.shells) {
-			return false
+			return
 		}
 		stay := othersIn(p.a.tree, p.a.st.Session.Workspace)
 		if len(p.a.tasks.shells) > len(p.held) {
@@ -298,9 +324,8 @@ func (p *place) before(ctx context.Context, act turn.Action) (now bool) {
 			// What was done is kept even if the run was told to end at once.
 			in.closed, in.err = p.a.h.d.Workspaces.Close(context.WithoutCancel(ctx), s, stay)
 		})
-	case placeIdle, placeSaves, placeCloses:
+	case placeIdle, placeSaves, placeCloses, placeLooks, placeMerges:
 	}
-	return false
 }
 
 // savedLast: in a conversation a root keeps its folder when a run ends, for the next words are for the same work.
@@ -315,6 +340,7 @@ func (p *place) goOn() {
 		p.doing = placeIdle
 	}
 	p.closed, p.ends = nil, false
+	p.back.over()
 	p.release()
 }
 
@@ -352,6 +378,7 @@ func (p *place) hold(in input) bool {
 // over forgets the run that has ended.
 func (p *place) over() {
 	p.release()
+	p.back.over()
 	p.begun, p.ends, p.open, p.closed, p.broken, p.doing, p.parked = false, false, false, nil, "", placeIdle, nil
 }
 

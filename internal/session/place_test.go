@@ -424,3 +424,7 @@ func TestPlaceLost(t *testing.T) {
 		}
 	})
 }
+
+func (f *folders) Merge(context.Context, troupe.Session, session.Into) (session.Merge, error) {
+	return session.Merge{}, errors.ErrUnsupported
+}

@@ -75,6 +75,15 @@ func TestPlantedBugs(t *testing.T) {
 		"a folder is removed while others work in it": onWorkspaces(func(w session.Workspaces) session.Workspaces {
 			return crowded{w}
 		}),
+		"a merge is written before the log announces it": onWorkspaces(func(w session.Workspaces) session.Workspaces {
+			return foretold{w}
+		}),
+		"an end says that all was merged, and it was not": onWorkspaces(func(w session.Workspaces) session.Workspaces {
+			return unwritten{w}
+		}),
+		"a merge announces other files than it writes": onWorkspaces(func(w session.Workspaces) session.Workspaces {
+			return sly{w}
+		}),
 
 		// what holds calls back
 		"the governor forgets somebody":                  func() func(*session.Deps) { return onGovernor(true) },

@@ -131,6 +131,7 @@ func (c climate) profile(kind string) troupe.Profile {
 	p := troupe.Profile{
 		Type: kind, Prompt: "You are " + kind + ".", Model: "sim/one", Limits: limits,
 		Tools: []string{"Agent", "AskUserQuestion", "Bash", "Edit", "EnterPlanMode", "EnterWorktree", "ExitPlanMode",
+			"MergeWorktree",
 			"ExitWorktree", "Read",
 			"SendMessage", "TaskCreate", "TaskOutput", "TaskStop",
 			"TaskUpdate"},

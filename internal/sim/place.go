@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/turn"
 )
 
 // trees is where folders of sessions lie.
@@ -146,6 +148,13 @@ func (w *world) placed(s troupe.Session, body troupe.Body) {
 		if strings.Contains(b.Outcome.Error, "not the one that it worked in") {
 			w.broken("%s ended: %s", s.ID, b.Outcome.Error)
 		}
+		if r := b.Outcome.Workspace; r != nil && r.Into != "" && r.NotMerged == "" {
+			for i := range w.ground(s.Workspace.Owner).kept {
+				if path := broughtFile(s.Workspace, i); !w.brought[path] {
+					w.broken("%s says that its work was merged, and %s is not there", s.ID, path)
+				}
+			}
+		}
 		if b.Outcome.Workspace != nil && b.Outcome.Workspace.Gone {
 			if n, err := strconv.Atoi(b.Outcome.Workspace.Tip); err != nil || n != w.ground(s.Workspace.Owner).kept {
 				w.broken("%s ended with %q, and %d is kept", s.ID, b.Outcome.Workspace.Tip,
@@ -164,4 +173,75 @@ func (w *world) unreached() string {
 		}
 	}
 	return ""
+}
+
+// Merge implements session.Workspaces. Each effect that is kept is a file in the caller's tree, once.
+func (s places) Merge(ctx context.Context, at troupe.Session, _ session.Into) (out session.Merge, err error) {
+	w := s.p.w
+	if w.one(40) {
+		return out, fmt.Errorf("git cannot merge")
+	}
+	if w.one(40) {
+		out.Conflicts = []string{"both.go"}
+		return out, nil
+	}
+	work := at.Workspace
+	for i := range w.ground(work.Owner).kept {
+		if path := broughtFile(work, i); !w.brought[path] {
+			out.Files = append(out.Files, troupe.FileTouch{Path: path, Wrote: true, New: true})
+		}
+	}
+	if !s.goesOn(ctx) {
+		return out, context.Canceled
+	}
+	out.Write = func(ctx context.Context) error {
+		for _, f := range out.Files {
+			if !s.goesOn(ctx) {
+				return context.Canceled
+			}
+			if w.one(40) || w.brought[f.Path] {
+				return fmt.Errorf("something else has changed %s", f.Path)
+			}
+			w.bring(f.Path)
+		}
+		return nil
+	}
+	return out, nil
+}
+
+func broughtFile(w troupe.Workspace, i int) string { return fmt.Sprintf("%s/%s.%d", w.Of, w.Owner, i) }
+
+// bring writes a file of a merge. The log has announced it before.
+func (w *world) bring(path string) {
+	if !w.announced[path] {
+		w.broken("%s is merged, and no log announced it", path)
+	}
+	if w.brought == nil {
+		w.brought = make(map[string]bool)
+	}
+	w.brought[path] = true
+}
+
+// merges: what the end of a run writes of its parent's is what the parent might write without a question, at that
+// moment.
+func (h *watch) merges(s troupe.Session, e troupe.Event, b troupe.WorkspaceMerged) {
+	access := troupe.Access{Class: troupe.ClassEdit}
+	for _, f := range b.Files {
+		access.Writes = append(access.Writes, f.Path)
+	}
+	c := &turn.Call{Call: troupe.Call{Name: "MergeWorktree"}}
+	var last troupe.Decision
+	h.law.chains(s.Parent, e.At, e.At, func(chain []gate.Layer) bool {
+		last = h.law.decide(s.Parent, c, access, chain)
+		return last.Effect != troupe.Allow
+	})
+	if last.Effect != troupe.Allow || h.w.climate.judge {
+		h.w.broken("session %s: event %d merges what its parent may not write: %+v", s.ID, e.Seq, last)
+	}
+	if h.w.announced == nil {
+		h.w.announced = make(map[string]bool)
+	}
+	for _, f := range b.Files {
+		h.w.announced[f.Path] = true
+	}
 }

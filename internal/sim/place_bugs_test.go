@@ -51,3 +51,34 @@ type crowded struct{ session.Workspaces }
 func (w crowded) Close(ctx context.Context, s troupe.Session, _ string) (troupe.WorkspaceResult, error) {
 	return w.Workspaces.Close(ctx, s, "")
 }
+
+// foretold writes a merge before it is announced.
+type foretold struct{ session.Workspaces }
+
+func (w foretold) Merge(ctx context.Context, s troupe.Session, into session.Into) (session.Merge, error) {
+	out, err := w.Workspaces.Merge(ctx, s, into)
+	if err == nil && len(out.Files) > 0 {
+		err = out.Write(ctx)
+	}
+	return out, err
+}
+
+// unwritten says that all was written, and writes nothing.
+type unwritten struct{ session.Workspaces }
+
+func (w unwritten) Merge(ctx context.Context, s troupe.Session, into session.Into) (session.Merge, error) {
+	out, err := w.Workspaces.Merge(ctx, s, into)
+	out.Write = func(context.Context) error { return nil }
+	return out, err
+}
+
+// sly has the gate asked about another file than is written.
+type sly struct{ session.Workspaces }
+
+func (w sly) Merge(ctx context.Context, s troupe.Session, into session.Into) (session.Merge, error) {
+	out, err := w.Workspaces.Merge(ctx, s, into)
+	for i := range out.Files {
+		out.Files[i].Path += ".txt"
+	}
+	return out, err
+}

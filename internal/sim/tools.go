@@ -54,7 +54,7 @@ func (w *world) drawCall(id troupe.SessionID) (name, input string) {
 			return "Agent", []string{"%", "%!"}[w.rng.IntN(2)]
 		}
 		if w.one(3) {
-			and += "^"
+			and += []string{"^", "^+"}[w.rng.IntN(2)]
 		}
 		return "Agent", and + name + []string{"", "", "@reader", "@boxed", "@planner", "@editor",
 			"@trusted"}[w.rng.IntN(7)]
@@ -100,6 +100,7 @@ func tools(p *process) tool.Set {
 	for _, f := range []troupe.ToolFacts{
 		{Name: "Read", Class: troupe.ClassRead, Schedule: troupe.Parallel, Argument: troupe.PathArgument},
 		{Name: "Edit", Class: troupe.ClassEdit, Argument: troupe.PathArgument},
+		{Name: "MergeWorktree", Class: troupe.ClassEdit, Holder: troupe.Parents},
 		{Name: "Bash", Class: troupe.ClassExec, Argument: troupe.CommandArgument},
 	} {
 		out = append(out, tool.Descriptor{ToolFacts: f, Runner: runner{p: p, name: f.Name}})
@@ -137,10 +138,14 @@ func intent(name, input string) (troupe.Intent, error) {
 			return troupe.Spawn{Description: "beside it", Prompt: "do a part", Fork: true, Wait: bare != "%"}, nil
 		}
 		bare, tree := strings.CutPrefix(bare, "^")
+		bare, merge := strings.CutPrefix(bare, "+")
 		name, kind, own := strings.Cut(bare, "@")
 		sp := troupe.Spawn{Description: "part of it", Prompt: "do a part", Type: "worker", Name: name, Background: and}
 		if tree {
 			sp.Workspace = troupe.WorkspaceTree
+		}
+		if merge {
+			sp.Merge = troupe.MergeAuto
 		}
 		if own {
 			sp.Type, sp.Prompt = kind, "mend ./file"

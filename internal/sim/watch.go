@@ -251,6 +251,8 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 		h.asked[id] = slices.DeleteFunc(h.asked[id], func(a asked) bool { return a.seq <= st.SealedAt() })
 	case troupe.WorkspaceReady:
 		h.w.placed(st.Session, b)
+	case troupe.WorkspaceMerged:
+		h.merges(st.Session, e, b)
 	case troupe.WorkspaceChanged:
 		h.law.moved(id, e.Seq, b)
 	case troupe.Ended:

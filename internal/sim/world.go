@@ -58,6 +58,8 @@ type lasting struct {
 	runs    map[string]int               // how often each command was run
 	grounds map[troupe.SessionID]*ground // folders of sessions, by whom they were made for
 	bases   int                          // commits that they began with
+	// Files that merges wrote, and those that a log said would be written.
+	brought, announced map[string]bool
 }
 
 // schedule is what is under way, in all processes.

@@ -11,7 +11,8 @@ func Allowed(st troupe.Status, w troupe.WaitReason, k troupe.Kind) bool {
 	if k == troupe.KindHookRan {
 		return st != "" // what runs beside a session may end whenever it does
 	}
-	if k == troupe.KindWorkspaceReady || k == troupe.KindWorkspaceSaved || k == troupe.KindWorkspaceChanged {
+	if k == troupe.KindWorkspaceReady || k == troupe.KindWorkspaceSaved || k == troupe.KindWorkspaceChanged ||
+		k == troupe.KindWorkspaceMerged {
 		return st.Live() && st != troupe.Spawning // so may what is done to its folder, within a run
 	}
 	switch st {
@@ -54,7 +55,7 @@ func allowedWaiting(w troupe.WaitReason, k troupe.Kind) bool {
 		// Calls must have had their results first, which ends every other kind of waiting.
 		return w == troupe.WaitModel || w == troupe.WaitMail
 	case troupe.KindCreated, troupe.KindStarted, troupe.KindHookRan, troupe.KindWorkspaceReady,
-		troupe.KindWorkspaceSaved, troupe.KindWorkspaceChanged:
+		troupe.KindWorkspaceSaved, troupe.KindWorkspaceChanged, troupe.KindWorkspaceMerged:
 		return false
 	}
 	return false

@@ -89,6 +89,8 @@ func (f *fold) apply() error {
 		return workspaceSaved(f, b)
 	case troupe.WorkspaceChanged:
 		return workspaceChanged(f, b)
+	case troupe.WorkspaceMerged:
+		return workspaceMerged(f, b)
 	case troupe.ToolStarted:
 		return f.toolStarted(b)
 	case troupe.ToolFinished:
@@ -134,6 +136,7 @@ func (f *fold) started(b troupe.Started) error {
 		return f.refuse("run %d does not follow run %d", b.Run, f.s.Session.Run)
 	}
 	p := &f.s.Session
+	f.s.Place.Merging = nil
 	p.Run, p.Status, p.Waiting, p.Cause, p.Error = b.Run, troupe.Running, "", "", ""
 	p.StartedAt, p.EndedAt = f.e.At, time.Time{}
 	f.s.base, f.s.fault, f.s.mute, f.s.Evidence = p.Tally, nil, mute{}, troupe.Evidence{}

@@ -16,6 +16,8 @@ type place struct {
 	// Unsaved is what has been changed since, and All that it may be anything.
 	Unsaved []string
 	All     bool
+	// Merging are the files of the caller's that this run has begun to write with its work, by their paths; nil: none.
+	Merging []string
 }
 
 // Keeps reports whether the session has a folder that was made for it.
@@ -44,6 +46,33 @@ func workspaceSaved(f *fold, b troupe.WorkspaceSaved) error {
 	}
 	f.s.Place.Unsaved, f.s.Place.All = nil, false
 	return nil
+}
+
+func workspaceMerged(f *fold, b troupe.WorkspaceMerged) error {
+	if w := f.s.Session.Workspace; !Keeps(f.s) || f.s.Session.Depth == 0 || w.Merge != troupe.MergeAuto {
+		return f.refuse("its work is not merged at its end")
+	}
+	all := slices.Clone(f.s.Place.Merging)
+	for _, t := range b.Files {
+		if !slices.Contains(all, t.Path) {
+			all = append(all, t.Path)
+		}
+	}
+	f.s.Place.Merging = all
+	return nil
+}
+
+// broughtHere notes what the end of a child has changed in the session's own folder.
+func broughtHere(f *fold, o troupe.Outcome) {
+	w := f.s.Session.Workspace
+	if o.Workspace == nil || !w.Kind.Made() || o.Workspace.Into != w.Top {
+		return
+	}
+	for _, name := range o.Workspace.Merged {
+		if path := w.Top + "/" + name; !slices.Contains(f.s.Place.Unsaved, path) {
+			f.s.Place.Unsaved = append(slices.Clip(f.s.Place.Unsaved), path)
+		}
+	}
 }
 
 func workspaceChanged(f *fold, b troupe.WorkspaceChanged) error {
@@ -138,19 +167,44 @@ func renderWorkspace(b *strings.Builder, w *troupe.WorkspaceResult) {
 	b.WriteByte('\n')
 	switch {
 	case w.Tip == "" || w.Tip == w.Base:
+	case len(w.Merged) > 0 || w.Into != "" && w.NotMerged == "":
+		renderMerged(b, w)
 	case w.Unmerged != "":
 		fmt.Fprintf(b, "whether that merges into your folder is not known: %s\n", value(w.Unmerged, maxError))
 	case len(w.Conflicts) > 0:
-		shown := w.Conflicts[:min(len(w.Conflicts), maxFiles)]
-		fmt.Fprintf(b, "a merge into your folder would conflict in: %s", value(strings.Join(shown, ", "), maxError))
-		if n := len(w.Conflicts) - len(shown); n > 0 {
-			fmt.Fprintf(b, " and %d more", n)
-		}
-		b.WriteByte('\n')
+		fmt.Fprintf(b, "a merge into your folder would conflict in: %s\n", some(w.Conflicts))
 	default:
 		b.WriteString("it is not in your folder yet, and merges cleanly\n")
+	}
+	if w.NotMerged != "" {
+		fmt.Fprintf(b, "it was not merged by itself: %s\n", value(w.NotMerged, maxError))
 	}
 	if w.Kept != "" {
 		fmt.Fprintf(b, "the folder stays, %s: %s\n", value(w.Folder, maxError), value(w.Kept, maxError))
 	}
+}
+
+// renderMerged says what the end of the run brought into the caller's folder.
+func renderMerged(b *strings.Builder, w *troupe.WorkspaceResult) {
+	switch n := len(w.Merged); {
+	case n == 0:
+		b.WriteString("all of it was in your folder before it ended\n")
+	case w.NotMerged != "":
+		fmt.Fprintf(b, "before it stopped, some of these may have been written into your folder: %s\n", some(w.Merged))
+	default:
+		fmt.Fprintf(b, "it was merged into your folder, uncommitted: %s\n", some(w.Merged))
+	}
+	if len(w.Left) > 0 {
+		fmt.Fprintf(b, "not brought over: %s\n", some(w.Left))
+	}
+}
+
+// some are the first names of a list.
+func some(list []string) string {
+	shown := list[:min(len(list), maxFiles)]
+	text := value(strings.Join(shown, ", "), maxError)
+	if n := len(list) - len(shown); n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
 }

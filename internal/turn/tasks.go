@@ -37,6 +37,7 @@ func (f *fold) setTask(t troupe.Task) {
 // is zero if nobody wrote it down. A task that is not known, or had ended, was set going by
 // somebody else: a person who wrote to a child. The end of an earlier run than the task's ends nothing.
 func (f *fold) endTask(o troupe.Outcome, sent time.Time) {
+	broughtHere(f, o)
 	if f.s.Earlier(&o) {
 		return
 	}

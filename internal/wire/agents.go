@@ -74,7 +74,9 @@ type AgentProfile struct {
 	Background bool `json:"background,omitempty"`
 	// Workspace is where it works if a call does not say so; left out: where its parent does.
 	Workspace troupe.WorkspaceKind `json:"workspace,omitempty"`
-	Notes     []string             `json:"notes"`
+	// Merge is what becomes of its work in a folder of its own if a call does not say so; left out: it is kept.
+	Merge troupe.MergeBack `json:"merge,omitempty"`
+	Notes []string         `json:"notes"`
 }
 
 // ToolOf says whether an agent has a tool.

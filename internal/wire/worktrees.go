@@ -81,7 +81,15 @@ type WorktreeMerge struct {
 	// Into is a branch that its commits are put on; "": the files of the folder are changed, and nothing is committed.
 	Into   string `json:"into,omitempty"`
 	DryRun bool   `json:"dry_run,omitempty"`
+	// Take is the side that is taken of files that both have changed: TakeMine, TakeTheirs, or "" for neither.
+	Take string `json:"take,omitempty" enum:"mine,theirs"`
 }
+
+// Sides of a merge.
+const (
+	TakeMine   = "mine"   // what the folder has
+	TakeTheirs = "theirs" // what the agent did
+)
 
 // What a merge does to a file.
 const (
@@ -112,6 +120,8 @@ type MergedWorktree struct {
 	// Stopped is why not all was written; Files are those that were.
 	Stopped   string             `json:"stopped,omitempty"`
 	Conflicts []WorktreeConflict `json:"conflicts"`
+	// Undo is the command that takes it back; "": there is none, for the session was removed.
+	Undo string `json:"undo,omitempty"`
 }
 
 // WorktreeConflict is a file that cannot be merged.

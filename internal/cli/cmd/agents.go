@@ -242,6 +242,7 @@ func writeAgent(c *console.Console, p wire.AgentProfile) error {
 		line("works", "in the background")
 	}
 	line("works in", worksIn(p.Workspace))
+	line("its work is", mergesBack(p.Merge))
 	line("begins with", p.Initial)
 	for _, t := range p.Has {
 		word := "no"
@@ -342,6 +343,18 @@ tools: Read, Grep, Glob, Bash   # leave the line out for all tools
 ---
 Say what it is to do, how, and what its last message must hold: its parent sees nothing else of its work.
 `
+
+// mergesBack says in words what becomes of work in a folder of its own; "" where nothing is done by itself.
+func mergesBack(m troupe.MergeBack) string {
+	switch m {
+	case troupe.MergeAuto:
+		return "merged when it ends, if nothing conflicts and its parent may write it (merge: auto)"
+	case troupe.MergeAsk:
+		return "merged only with your yes (merge: ask)"
+	case troupe.MergeKeep:
+	}
+	return ""
+}
 
 // worksIn says in words where agents of a type work; "" where their parents do.
 func worksIn(kind troupe.WorkspaceKind) string {

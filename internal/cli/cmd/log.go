@@ -303,6 +303,12 @@ func describePlace(e troupe.Event) string {
 			return line("goes on in %s", b.Workspace.Folder)
 		}
 		return "goes back to the folder it was begun in"
+	case troupe.WorkspaceMerged:
+		text := line("merges its work into %s: %s", console.Line(b.Into, 0), console.Count(len(b.Files), "file"))
+		for _, f := range b.Files {
+			text += indent(console.Line(strings.TrimPrefix(f.Path, b.Into+"/"), 0))
+		}
+		return text
 	}
 	return ""
 }
@@ -316,7 +322,7 @@ func describeCall(e troupe.Event) string {
 			cmp.Or(string(b.Effect), "nothing to say"), console.Line(b.Why, 0))
 	case troupe.AutoAsked, troupe.AutoJudged:
 		return describeAuto(e)
-	case troupe.WorkspaceReady, troupe.WorkspaceSaved, troupe.WorkspaceChanged:
+	case troupe.WorkspaceReady, troupe.WorkspaceSaved, troupe.WorkspaceChanged, troupe.WorkspaceMerged:
 		return describePlace(e)
 	case troupe.ToolStarted:
 		text := line("call %d of reply %d begins: %s (%s)", b.Call, b.Reply, b.Name, b.Decision.Step)

@@ -96,7 +96,8 @@ const mergeLong = `Bring what an agent did in a folder of its own to the folder 
 files, uncommitted; your index is not touched. What you have not committed counts as what you have.
 
 If you and the agent have changed the same place, nothing at all is written, and each place is shown
-with both sides. --into puts the agent's commits on a branch that is not checked out instead, or on a
+with both sides. --take mine keeps what is in your folder of each file that conflicts, and --take theirs
+takes what the agent did, whole files; all other files are merged. troupe undo takes a merge back. --into puts the agent's commits on a branch that is not checked out instead, or on a
 new one; your files stay as they are.
 
 It is your own act: no rule of the agents judges it. Files that commands of agents may never write, such
@@ -108,14 +109,17 @@ func newMerge(c *console.Console) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "merge NAME", Short: "Bring an agent's work from its own folder to yours", Args: console.Args(1, 1),
-		Long:              mergeLong,
-		Example:           "troupe merge fixer --dry-run\ntroupe merge fixer\ntroupe merge fixer --into fix-login",
+		Long: mergeLong,
+		Example: "troupe merge fixer --dry-run\ntroupe merge fixer\ntroupe merge fixer --take theirs\n" +
+			"troupe merge fixer --into fix-login",
 		ValidArgsFunction: c.Worktrees,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			into := cmd.Flags().Changed("into")
 			switch {
 			case into && m.Into == "":
 				return console.Usage("--into takes the name of a branch, and it is empty; is a variable not set?")
+			case into && m.Take != "":
+				return console.Usage("--take is for conflicts with your files, and --into writes none of them")
 			case into && m.DryRun:
 				return console.Usage("--dry-run says what would be written to your files, and --into writes none")
 			}
@@ -126,6 +130,7 @@ func newMerge(c *console.Console) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&m.Into, "into", "", "Put its commits on this `BRANCH`")
+	cmd.Flags().StringVar(&m.Take, "take", "", "Of files that conflict take this `SIDE`: mine (your folder) or theirs")
 	cmd.Flags().BoolVar(&m.DryRun, "dry-run", false, "Say what would be written, and write nothing")
 	jsonFlag(cmd, &asJSON)
 	return cmd
@@ -181,6 +186,12 @@ func writeMerged(c *console.Console, m wire.MergedWorktree) error {
 	default:
 		fmt.Fprintf(&b, "Merged %s of %s, +%d -%d. Nothing is committed; see git diff.\n", n, name, m.Added, m.Removed)
 	}
+	switch {
+	case m.Undo != "":
+		fmt.Fprintf(&b, "To take it back: %s\n", console.Line(m.Undo, 0))
+	case len(m.Files) > 0 && !m.DryRun && m.Branch == "":
+		b.WriteString("Its session is gone, so troupe undo cannot take it back; git can.\n")
+	}
 	_, err := fmt.Fprint(c.Out, b.String())
 	return err
 }
@@ -211,6 +222,8 @@ func writeConflicts(c *console.Console, b *strings.Builder, m wire.MergedWorktre
 	}
 	fmt.Fprintf(b, "Nothing was written: %s.\n", conflictsIn(m))
 	if m.Branch == "" {
+		fmt.Fprintf(b, "To keep yours, or to take what the agent did: troupe merge %s --take mine, or --take theirs\n",
+			name)
 		if branch := console.Line(m.Worktree.Branch, 0); branch != "" {
 			fmt.Fprintf(b, "To resolve it yourself, commit what you have and run: git merge %s\n", branch)
 		}

@@ -32,10 +32,17 @@ func Workspace(w *troupe.WorkspaceResult) string {
 	}
 	text += fmt.Sprintf("%s +%d -%d", Count(w.Files, "file"), w.Added, w.Removed)
 	switch n := len(w.Conflicts); {
+	case w.Into != "" && w.NotMerged == "":
+		return text + ", merged into " + Line(w.Into, 0) + kept
+	case len(w.Merged) > 0:
+		text += fmt.Sprintf(", the merge stopped half-way through %s: %s", Count(len(w.Merged), "file"),
+			Line(w.NotMerged, 120))
 	case n > 0:
 		text += fmt.Sprintf(", conflicts in %s", Count(n, "file"))
 	case w.Unmerged != "":
 		text += ", and whether it merges is not known: " + Line(w.Unmerged, 120)
+	case w.NotMerged != "":
+		text += ", not merged by itself: " + Line(w.NotMerged, 120)
 	}
 	return text + kept + "; troupe diff " + name + ", troupe merge " + name
 }

@@ -142,7 +142,12 @@ func bodies() []troupe.Body {
 		troupe.WorkspaceSaved{Checkpoint: troupe.Checkpoint{Tree: "4b", Tip: "5a", Files: 6}, Problem: "no objects"},
 		troupe.WorkspaceChanged{Workspace: troupe.Workspace{Kind: troupe.WorkspaceTree, Owner: "o", Name: "n",
 			From: "/f",
-			Of:   "/f", Top: "/t", Folder: "/t", Branch: "troupe/n"}, Result: &troupe.WorkspaceResult{Kind: "worktree",
-			Name: "m", Folder: "/m", Base: "1", Tip: "2", Commits: 3, Conflicts: []string{"a"}, Gone: true}},
+			Of:   "/f", Top: "/t", Folder: "/t", Branch: "troupe/n", Merge: troupe.MergeAuto},
+			Result: &troupe.WorkspaceResult{Kind: "worktree",
+				Name: "m", Folder: "/m", Base: "1", Tip: "2", Commits: 3, Conflicts: []string{"a"}, Gone: true,
+				Into: "/f", Merged: []string{"b"}, Left: []string{"v: a submodule"},
+				NotMerged: "it conflicts"}},
+		troupe.WorkspaceMerged{Into: "/f", Files: []troupe.FileTouch{
+			{Path: "/f/b", Hash: "1", Wrote: true, Before: "2"}}},
 	}
 }

@@ -22,8 +22,9 @@ const (
 	maxTurns = 10_000
 )
 
-// place is what a call says of where the agent works, in the two words that there are for it.
-type place struct{ isolation, filesystem string }
+// place is what a call says of where the agent works, in the two words that there are for it, and of what becomes of
+// its work there.
+type place struct{ isolation, filesystem, merge string }
 
 func fields(in *troupe.Spawn, at *place) []tool.Field {
 	return []tool.Field{
@@ -42,6 +43,7 @@ func fields(in *troupe.Spawn, at *place) []tool.Field {
 		{Name: "run_in_background", Bool: &in.Background},
 		{Name: "isolation", String: &at.isolation, Doc: "worktree, copy or none", MaxBytes: maxName},
 		{Name: "filesystem", String: &at.filesystem, Doc: "shared_rw, shared_ro, isolated or empty", MaxBytes: maxName},
+		{Name: "merge", String: &at.merge, Doc: "auto, ask or keep", MaxBytes: maxName},
 		{Name: "fork", Bool: &in.Fork},
 		{Name: "wait", Bool: &in.Wait, Doc: "for a fork's result"},
 	}
@@ -67,6 +69,9 @@ func Decode(input string) (troupe.Spawn, error) {
 	}
 	var err error
 	if in.Workspace, err = at.kind(); err != nil {
+		return troupe.Spawn{}, err
+	}
+	if in.Merge, err = at.back(in.Workspace); err != nil {
 		return troupe.Spawn{}, err
 	}
 	for _, s := range []*string{&in.Description, &in.Type, &in.Model, &in.Name} {
@@ -118,6 +123,19 @@ func (p place) kind() (troupe.WorkspaceKind, error) {
 	return "", &tool.InputError{Tool: Name, Problem: "`isolation` " + p.isolation + " and `filesystem` " +
 		p.filesystem +
 		" contradict each other; give one of them"}
+}
+
+// back is what becomes of the work. Where the call itself says that the agent has no folder of its own there is none.
+func (p place) back(kind troupe.WorkspaceKind) (troupe.MergeBack, error) {
+	m, err := troupe.ParseMerge(p.merge)
+	switch {
+	case err != nil:
+		return "", &tool.InputError{Tool: Name, Problem: "`merge` " + err.Error()}
+	case m != "" && m != troupe.MergeKeep && (kind == troupe.WorkspaceShared || kind == troupe.WorkspaceReadOnly):
+		return "", &tool.InputError{Tool: Name, Problem: "`merge` " + string(m) + " is for an agent with a folder of " +
+			"its own; give `isolation` worktree or copy with it, or leave it out"}
+	}
+	return m, nil
 }
 
 // notOfForks is a parameter that a call for a fork has and cannot have; "" if there is none.

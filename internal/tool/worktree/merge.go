@@ -20,7 +20,8 @@ var mergeDoc string
 type Merger interface {
 	// Merge works out what bringing a worktree, by its name or the beginning of it, into the folder of a session would
 	// write. It writes nothing. An error is meant for the model.
-	Merge(env tool.Env, name string) (Merging, error)
+	// take is the side that is taken of files that both have changed: "mine", "theirs", or "" for neither.
+	Merge(env tool.Env, name, take string) (Merging, error)
 	// HandBack puts what conflicts into the agent's worktree and says what the agent finds there. An error is meant for
 	// the model.
 	HandBack(ctx context.Context, env tool.Env, name string) (string, error)
@@ -34,6 +35,8 @@ type Merging struct {
 	Writes []string
 	// Text is what a person is asked about, and Conflicts what a model is told instead of a merge.
 	Text, Conflicts string
+	// Ask is why a person has to say yes to it, whatever is allowed; "": nobody has to.
+	Ask string
 	// Conflicting are the files that conflict.
 	Conflicting []string
 	// Left names what is not brought over, with the reasons.
@@ -42,16 +45,17 @@ type Merging struct {
 	Apply func(ctx context.Context, keep func(content []byte) (hash string, err error)) ([]troupe.FileTouch, error)
 }
 
-func mergeFields(name *string, back *bool) []tool.Field {
+func mergeFields(name, take *string, back *bool) []tool.Field {
 	return []tool.Field{
 		{Name: "worktree", String: name, Doc: "its name", Required: true, NotEmpty: true, MaxBytes: 2 * maxName},
 		{Name: "hand_back", Bool: back},
+		{Name: "take", String: take, Doc: "mine or theirs, of whole files that conflict", MaxBytes: maxName},
 	}
 }
 
 func mergeTool(m Merger) tool.Descriptor {
 	d := tool.Describe(troupe.ToolFacts{Name: merge, Class: troupe.ClassEdit, Holder: troupe.Parents,
-		Doing: "merging"}, mergeDoc, mergeFields(new(string), new(bool)))
+		Doing: "merging"}, mergeDoc, mergeFields(new(string), new(string), new(bool)))
 	d.Runner = mergeRunner{m}
 	return d
 }
@@ -61,15 +65,26 @@ type mergeRunner struct{ Merger }
 // Prepare implements tool.Runner.
 func (r mergeRunner) Prepare(env tool.Env, input string) (tool.Prepared, error) {
 	c := merging{merger: r.Merger}
-	if err := tool.Decode(merge, input, mergeFields(&c.name, &c.back)); err != nil {
+	if err := tool.Decode(merge, input, mergeFields(&c.name, &c.take, &c.back)); err != nil {
 		return nil, err
+	}
+	switch c.take = strings.ToLower(strings.TrimSpace(c.take)); {
+	case c.take != "" && c.take != "mine" && c.take != "theirs":
+		return nil, &tool.InputError{Tool: merge,
+			Problem: "`take` must be mine (what your folder has) or theirs (what " +
+				"the agent did)"}
+	case c.take != "" &&
+		c.back:
+		return nil, &tool.InputError{Tool: merge, Problem: "`take` decides the conflicts and `hand_back` has the " +
+			"agent " +
+			"do it; give one of them"}
 	}
 	if r.Merger == nil {
 		return nil, errors.New("there are no worktrees here")
 	}
 	c.name = strings.TrimSpace(c.name)
 	var err error
-	c.Merging, err = r.Merge(env, c.name)
+	c.Merging, err = r.Merge(env, c.name, c.take)
 	return &c, err
 }
 
@@ -79,6 +94,7 @@ type merging struct {
 
 	merger Merger
 	name   string
+	take   string
 	back   bool
 }
 
@@ -93,7 +109,7 @@ func (c *merging) Access() troupe.Access {
 	if len(writes) == 0 {
 		return troupe.Access{Class: troupe.ClassRead}
 	}
-	return troupe.Access{Class: troupe.ClassEdit, Writes: writes}
+	return troupe.Access{Class: troupe.ClassEdit, Writes: writes, Ask: c.Ask}
 }
 
 // Preview implements tool.Previewer.
@@ -121,6 +137,11 @@ func (c *merging) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	case c.Conflicts != "":
 		return tool.Errorf("Nothing was merged. %s", c.Conflicts), nil
 	case len(c.Writes) == 0:
+		if c.Apply != nil { // one side was taken, and that is remembered
+			if _, err := c.Apply(ctx, env.Keep); err != nil {
+				return tool.Errorf("Which side was taken could not be noted: %v", err), nil
+			}
+		}
 		return tool.Output{Blocks: []troupe.Block{troupe.Text("Nothing is left to be merged from " + c.Name + "." +
 			c.left())}}, nil
 	}

@@ -35,7 +35,7 @@ func TestConformance(t *testing.T) {
 	}
 	d := find(t, fakeMerger{}, "MergeWorktree")
 	tooltest.Spec(t, d.Spec())
-	tooltest.Inputs(t, d.Spec(), `{"worktree":"x","hand_back":true}`, func(in string) error {
+	tooltest.Inputs(t, d.Spec(), `{"worktree":"x","hand_back":true,"take":""}`, func(in string) error {
 		_, err := d.Prepare(tool.Env{}, in)
 		return err
 	})
@@ -48,12 +48,19 @@ func TestConformance(t *testing.T) {
 // fakeMerger knows a few worktrees by what becomes of them.
 type fakeMerger struct{ applied *bool }
 
-func (m fakeMerger) Merge(_ tool.Env, name string) (worktree.Merging, error) {
+func (m fakeMerger) Merge(_ tool.Env, name, take string) (worktree.Merging, error) {
 	out := worktree.Merging{Name: name + "-1"}
 	switch name {
 	case "none":
 		return out, errors.New("there is no worktree")
 	case "clash":
+		if take == "mine" {
+			out.Apply = func(context.Context, func([]byte) (string, error)) ([]troupe.FileTouch, error) {
+				*m.applied = true
+				return nil, nil
+			}
+			return out, nil
+		}
 		out.Conflicts, out.Conflicting = "a.go: both sides", []string{"/p/a.go"}
 	case "clean":
 		out.Writes, out.Text, out.Left = []string{"/p/a.go", "/p/b.go"}, "change a.go", []string{"vendor: a submodule"}
@@ -128,6 +135,19 @@ func TestMerge(t *testing.T) {
 		if text := troupe.JoinText(out.Blocks); err != nil || text != want.says || out.IsError != want.isError ||
 			applied != want.applied || want.applied && len(out.Evidence.Files) != 2 {
 			t.Errorf("%s: %q %v %+v", input, text, err, out.Evidence)
+		}
+	}
+	applied := false
+	p, err := find(t, fakeMerger{&applied}, "MergeWorktree").Prepare(tool.Env{}, `{"worktree":"clash","take":"Mine"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := p.Run(t.Context(), tool.Env{}); err != nil || !applied || out.IsError {
+		t.Errorf("which side was taken is not noted: %+v %v", out, err)
+	}
+	for _, odd := range []string{`{"worktree":"x","take":"both"}`, `{"worktree":"x","take":"mine","hand_back":true}`} {
+		if _, err := find(t, fakeMerger{}, "MergeWorktree").Prepare(tool.Env{}, odd); err == nil {
+			t.Errorf("%s is taken", odd)
 		}
 	}
 	if _, err := find(t, fakeMerger{}, "MergeWorktree").Prepare(tool.Env{}, `{"worktree":"none"}`); err == nil ||

@@ -157,7 +157,7 @@ func tempIn(folder *os.Root, c Change, info fs.FileInfo) (string, error) {
 		}
 	}
 	for i := range tries {
-		name := fmt.Sprintf(".troupe-merge-%d-%d.tmp", os.Getpid(), i)
+		name := fmt.Sprintf(".troupe-%d-merge%d.tmp", os.Getpid(), i) // as files.Sweep looks for them
 		if c.Link {
 			err := folder.Symlink(string(c.Content), name)
 			if errors.Is(err, fs.ErrExist) {

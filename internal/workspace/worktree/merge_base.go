@@ -2,10 +2,13 @@ package worktree
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // A workspace may be merged again and again, and what it had already brought is no change any more; nor is, on the
@@ -41,7 +44,10 @@ func (m *merging) settleBase(ctx context.Context) error {
 			return err
 		}
 	}
-	chosen := map[string]entry{}
+	chosen, err := m.declined(ctx)
+	if err != nil {
+		return err
+	}
 	for _, pick := range []struct {
 		names []string
 		from  string
@@ -58,9 +64,46 @@ func (m *merging) settleBase(ctx context.Context) error {
 			chosen[name] = have[name]
 		}
 	}
-	var err error
 	m.base, err = r.graft(ctx, m.base, chosen)
 	return err
+}
+
+// Decline remembers that the caller has taken its own side of files: what the workspace has of them now is no
+// change any more.
+func (k *Keeper) Decline(ctx context.Context, ws troupe.Workspace, paths []string) error {
+	return k.merging(ctx, ws, Into{}, func(m *merging) error {
+		var names []string
+		for _, path := range paths {
+			names = append(names, strings.TrimPrefix(path, m.in.Folder+"/"))
+		}
+		have, err := m.r.entries(ctx, m.theirs, names)
+		if err != nil {
+			return err
+		}
+		if m.rec.Declined == nil {
+			m.rec.Declined = map[string]string{}
+		}
+		for _, name := range names {
+			m.rec.Declined[name] = have[name].mode + " " + have[name].id
+		}
+		return m.k.write(m.p, m.rec)
+	})
+}
+
+// declined are the files that the workspace still has as the caller declined them.
+func (m *merging) declined(ctx context.Context) (map[string]entry, error) {
+	names := slices.Sorted(maps.Keys(m.rec.Declined))
+	out := map[string]entry{}
+	if len(names) == 0 {
+		return out, nil
+	}
+	have, err := m.r.entries(ctx, m.theirs, names)
+	for _, name := range names {
+		if e := have[name]; e.mode+" "+e.id == m.rec.Declined[name] {
+			out[name] = e
+		}
+	}
+	return out, err
 }
 
 // move takes an earlier state of one side for the base, where the other side has it.

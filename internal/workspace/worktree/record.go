@@ -40,6 +40,8 @@ type record struct {
 	Offered []string `json:",omitempty"`
 	Brought []string `json:",omitempty"`
 	Handed  []handed `json:",omitempty"`
+	// Declined are files of which the caller has taken its own side, with what the workspace had of each then.
+	Declined map[string]string `json:",omitempty"`
 	// Result is of the last end.
 	Result *troupe.WorkspaceResult `json:",omitempty"`
 }

@@ -1,0 +1,105 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/wire"
+	"github.com/troupe-dev/troupe/internal/workspace/worktree"
+)
+
+// writeMerge makes the changes of a person's merge. What the files hold is kept first, and which they are is written
+// down, with the tree of the session whose worktree it is: so that undo finds it, whenever the process dies. undo is
+// the command; "" where there is no such session any more, or nothing was written.
+func (l looking) writeMerge(ctx context.Context, w troupe.Workspace, changes []worktree.Change) (written []string,
+	undo string, err error,
+) {
+	sweepFor(changes)
+	s, err := l.sessionIn(ctx, w)
+	if isNotFound(err) || err == nil && len(changes) == 0 {
+		written, err = worktree.Apply(w.Of, changes)
+		return written, "", err
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	journal := mergeJournal(l.app, s.Root)
+	e, err := l.beginMerge(ctx, s.Root, w, changes)
+	if err != nil {
+		return nil, "", fmt.Errorf("nothing was written, for undo could not be prepared: %w", err)
+	}
+	written, err = worktree.Apply(w.Of, changes)
+	if len(written) == len(changes) && err == nil {
+		if err := journal.finish(e); err != nil { // the files speak for themselves
+			l.app.env.Log.Warn("note the end of a merge", "session", s.Root, "err", err)
+		}
+	}
+	if len(written) > 0 {
+		undo = "troupe undo " + string(s.Root)
+	}
+	return written, undo, err
+}
+
+// beginMerge keeps what a merge is about to replace.
+func (l looking) beginMerge(ctx context.Context, root troupe.SessionID, w troupe.Workspace, changes []worktree.Change) (
+	e undoEntry, err error) {
+	h, err := undoing{l.bound}.history(ctx, root)
+	if err != nil {
+		return e, err
+	}
+	e = undoEntry{At: l.app.env.Now(), Last: len(h.turns), Merge: w.Name}
+	if n := len(h.steps); n > 0 && !e.At.After(h.steps[n-1].at) { // a clock that was set back
+		e.At = h.steps[n-1].at.Add(1)
+	}
+	store := l.app.contents(root)
+	for _, c := range changes {
+		if c.Link || c.WasLink {
+			continue // undo knows no links
+		}
+		t, err := touchOf(c, store.Put)
+		if err == nil && t.Before != c.Was {
+			err = worktree.ErrMoved
+		}
+		if err != nil {
+			return e, fmt.Errorf("%s: %w", c.Path, err)
+		}
+		f := undoneFile{Path: tool.Resolve(c.Path), From: t.Before, To: t.Hash, Added: t.Added, Removed: t.Removed}
+		if info, err := os.Lstat(c.Path); err == nil {
+			f.Mode = uint32(info.Mode().Perm())
+		}
+		e.Files = append(e.Files, f)
+	}
+	journal := mergeJournal(l.app, root)
+	for e.Number = len(h.merges) + 1; ; e.Number++ {
+		if err := journal.begin(e); !errors.Is(err, fs.ErrExist) {
+			return e, err
+		}
+	}
+}
+
+// mergeTries is how often a side is taken of what conflicts: what is decided of one file may have another conflict.
+const mergeTries = 3
+
+// mergeTaking works out a merge in which one side is taken of files that both have changed; take is "" for neither.
+// declined are those of which the folder's own side is taken.
+func mergeTaking(ctx context.Context, k *worktree.Keeper, w troupe.Workspace, into worktree.Into, take string) (
+	out worktree.Merged, declined []string, err error) {
+	for range mergeTries {
+		if out, err = k.Merge(ctx, w, into); err != nil || take == "" || len(out.Conflicts) == 0 {
+			break
+		}
+		for _, c := range out.Conflicts {
+			if take == wire.TakeTheirs {
+				into.Theirs = append(into.Theirs, c.Path)
+			} else {
+				into.Ours = append(into.Ours, c.Path)
+			}
+		}
+	}
+	return out, into.Ours, err
+}
