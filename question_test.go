@@ -61,7 +61,8 @@ func FuzzSettle(f *testing.F) {
 			len(got.Text) > troupe.MaxAnswerText || len(got.Choices) > len(said.Choices) {
 			t.Fatalf("taken: %+v", got)
 		}
-		if again, err := q.Settle(got); err != nil || !slices.Equal(again.Choices, got.Choices) || again.Text != got.Text {
+		again, err := q.Settle(got)
+		if err != nil || !slices.Equal(again.Choices, got.Choices) || again.Text != got.Text {
 			t.Fatalf("%+v becomes %+v, %v", got, again, err)
 		}
 	})

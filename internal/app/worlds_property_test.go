@@ -106,7 +106,8 @@ func (w *world) genText(t *rapid.T) string {
 			"permissions: {allow: [Bash]}", "rules: [Bash, Edit]", "outputStyle: greedy", "background: true",
 			"isolation: none", "isolation: worktree", "isolation: copy", "isolation: {kind: none}",
 			"filesystem: shared_ro", "filesystem: own", "filesystem: [/]", "memory: user", "memory: project",
-			"memory: local", "memory: /", "effort: max", "effort: high", "model: opus", "context: fork", "agent: main", "<<: *a", "\tmodel: opus",
+			"memory: local", "memory: /", "effort: max", "effort: high", "model: opus",
+			"context: fork", "agent: main", "<<: *a", "\tmodel: opus",
 			"hooks: HOOKS"}).Draw(t, "line")
 		if line == "hooks: HOOKS" {
 			line = "hooks: " + w.genHooks(t)

@@ -43,7 +43,8 @@ func TestBackoff(t *testing.T) {
 			t.Fatalf("tried %d times: %s", tries.count()-n, err)
 		}
 		now = now.Add(pause - time.Millisecond)
-		if err := call("echo"); tries.count() != n+1 || !strings.Contains(err, "no such program (it is tried again in") {
+		err := call("echo")
+		if tries.count() != n+1 || !strings.Contains(err, "no such program (it is tried again in") {
 			t.Fatalf("tried %d times, with %v of the pause gone: %s", tries.count()-n, pause-time.Millisecond, err)
 		}
 		now = now.Add(time.Millisecond)

@@ -123,7 +123,8 @@ func (x *field) choices(titled []option, values, names []string) error {
 		x.labels = append(x.labels, cmp.Or(words(v), "(nothing)"))
 	}
 	if slices.Contains(x.labels, leaveOut) {
-		return fmt.Errorf("a field of its form has the choice %q, which is how a person gives no answer to it", leaveOut)
+		return fmt.Errorf("a field of its form has the choice %q, which is how a person gives no answer to it",
+			leaveOut)
 	}
 	return nil
 }

@@ -17,8 +17,10 @@ import (
 // that is required is there, and every value within its type, choices and bounds. The rest is no answer.
 func FuzzForm(f *testing.F) {
 	for _, form := range []string{
-		`{"required":["z"],"properties":{"a":{"type":"array","items":{"anyOf":[{"const":"r","title":"Red"},{"const":"g"}]}},
-			"n":{"type":"integer","minimum":2},"s":{"type":"string","minLength":2,"maxLength":3},"z":{"type":"boolean"}}}`,
+		`{"required":["z"],"properties":{"a":{"type":"array",
+			"items":{"anyOf":[{"const":"r","title":"Red"},{"const":"g"}]}},
+			"n":{"type":"integer","minimum":2},"s":{"type":"string","minLength":2,"maxLength":3},
+			"z":{"type":"boolean"}}}`,
 		`{"required":["a"],"properties":{"a":{"type":"string","enum":["(leave it out)","x"]}}}`,
 		`{"properties":{"a":{"type":"string","enum":["a","A"],"enumNames":["one","One"]}}}`,
 		`{"properties":{"a":{"type":"string","enum":["a"],"oneOf":[{"const":"b"}]}}}`,

@@ -64,8 +64,8 @@ func (h *watch) listed(st *turn.State, e troupe.Event, b troupe.ToolFinished) {
 	slices.Sort(want)
 	slices.Sort(have)
 	if !slices.Equal(want, have) {
-		h.w.broken("session %s: with event %d, %q, the list is %q; the calls about it made it %q", e.Session, e.Seq, text,
-			have, want)
+		h.w.broken("session %s: with event %d, %q, the list is %q; the calls about it made it %q", e.Session, e.Seq,
+			text, have, want)
 	}
 }
 

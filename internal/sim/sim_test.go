@@ -78,7 +78,8 @@ func TestSeeds(t *testing.T) {
 		"effects by an answer alone": sum.Leaves,
 		"trees taken back":           sum.Returns * 4, "trees left": sum.Left, "judgements": sum.Judged,
 		"verdicts of mode auto": sum.Verdicts * 2,
-		"plans approved":        sum.Approved * 8, "plans rejected": sum.Rejected * 8, "questions answered": sum.Answers * 2,
+		"plans approved":        sum.Approved * 8, "plans rejected": sum.Rejected * 8,
+		"questions answered":  sum.Answers * 2,
 		"changes of the list": sum.Listed, "hooks": sum.Hooks, "hooks that failed": sum.HooksFailed,
 		"pieces of replies": sum.Pieces, "readers that were behind": sum.Behind,
 	} {

@@ -78,8 +78,9 @@ func (w *world) drawCall(id troupe.SessionID) (name, input string) {
 		return []string{"EnterPlanMode", "ExitPlanMode", "EnterWorktree", "ExitWorktree"}[w.rng.IntN(4)], ""
 	default:
 		status := troupe.BoardStatuses()[w.rng.IntN(4)]
-		return "TaskUpdate", fmt.Sprintf("%d %s %s %d %d", 1+w.rng.IntN(3), status, []string{"-", "me", "you"}[w.rng.IntN(3)],
-			max(0, w.rng.IntN(6)-2), max(0, w.rng.IntN(6)-2))
+		owner := []string{"-", "me", "you"}[w.rng.IntN(3)]
+		return "TaskUpdate", fmt.Sprintf("%d %s %s %d %d", 1+w.rng.IntN(3), status, owner, max(0, w.rng.IntN(6)-2),
+			max(0, w.rng.IntN(6)-2))
 	}
 }
 

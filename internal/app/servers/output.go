@@ -71,8 +71,8 @@ func visible(s string) string {
 	return s
 }
 
-// shorten keeps the beginning and the end of a long text, and puts all of it into a file. It is masked before it is cut:
-// half of a secret is none that is known.
+// shorten keeps the beginning and the end of a long text, and puts all of it into a file. It is masked before it is
+// cut: half of a secret is none that is known.
 func shorten(env tool.Env, s string) string {
 	if len(s) <= keepHead+keepTail {
 		return s

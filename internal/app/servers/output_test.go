@@ -63,7 +63,8 @@ func TestOutput(t *testing.T) {
 		}
 	}
 	env.OutputDir = ""
-	if text := troupe.JoinText(output(env, r).Blocks); !strings.Contains(text, "it could not be kept: there is no folder") {
+	text = troupe.JoinText(output(env, r).Blocks)
+	if !strings.Contains(text, "it could not be kept: there is no folder") {
 		t.Error("what is lost is not told")
 	}
 }

@@ -11,8 +11,8 @@ import (
 // FuzzChosen: a line that is taken as the answer to a question is one that the question takes, or the person is told
 // what is wrong with it; a line that is something else, such as no, a command or nothing, answers nothing.
 func FuzzChosen(f *testing.F) {
-	for _, line := range []string{"1", "2, 3", "red", " RED ", "n", "no", "n not that", "/stop", "?", "v", "", "7", "1,9",
-		"my own words", `\/etc`, ", ;", "1 1 2", "99999999999999999999"} {
+	for _, line := range []string{"1", "2, 3", "red", " RED ", "n", "no", "n not that", "/stop", "?", "v", "", "7",
+		"1,9", "my own words", `\/etc`, ", ;", "1 1 2", "99999999999999999999"} {
 		f.Add("red\ngreen\nn", line, true)
 		f.Add("red\ngreen", line, false)
 	}
