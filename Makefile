@@ -41,7 +41,7 @@ RACE     = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 UNRACED := -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc/...=-race=false
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo test test-long test-projects test-mcp fmt lint bench fuzz picture loc clean
+.PHONY: help build demo test test-long test-projects test-corpus test-mcp fmt lint bench fuzz picture loc clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
@@ -85,6 +85,10 @@ lint: $(LINT) ## golangci-lint, built on first use, whether go.mod is tidy, and 
 test-projects: build ## everyday commands in real-shaped projects, against docs/projects.md
 	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe $(GO) test -count=1 -timeout 90m -parallel 4 ./internal/e2e \
 		-run '^TestProjects$$$(if $(NAME),/commands/$(NAME)$$)' -args -projects $(if $(UPDATE),-update)
+
+test-corpus: build ## each agent file below DIR is loaded, or says why not (without DIR: those of our own)
+	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe $(GO) test -count=1 -timeout 10m ./internal/e2e -run '^TestCorpus$$' -v \
+		$(if $(DIR),-args -corpus $(abspath $(DIR)))
 
 test-mcp: ## the public MCP servers and the conformance suite, from npm; says so when Node is missing
 	TROUPE_TEST_NPM=1 $(GO) test ./internal/e2e -run '^TestNPM|^TestConformance' -count 1 -v

@@ -43,8 +43,14 @@ type AskUser struct{ Questions []Question }
 
 func (AskUser) intent() {}
 
-// Option finds an option by its label, without regard to case, or by its number from 1; "" if there is none.
+// Option finds an option by its label, by that without regard to case if it is none, or by its number from 1; "" if
+// there is none.
 func (q Question) Option(name string) string {
+	for _, o := range q.Options { // those that a server names may differ in case alone, or begin with a blank
+		if o.Label == name {
+			return o.Label
+		}
+	}
 	name = strings.TrimSpace(name)
 	for _, o := range q.Options {
 		if strings.EqualFold(o.Label, name) {

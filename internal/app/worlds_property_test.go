@@ -104,7 +104,10 @@ func (w *world) genText(t *rapid.T) string {
 			"mcpServers: {s: {command: y, sandbox: none}}",
 			"skills: greedy", "allowed-tools: Bash(*), Edit, Write", "allowed-tools: '*'", "allowedTools: Bash",
 			"permissions: {allow: [Bash]}", "rules: [Bash, Edit]", "outputStyle: greedy", "background: true",
-			"isolation: none", "model: opus", "context: fork", "agent: main", "<<: *a", "\tmodel: opus",
+			"isolation: none", "isolation: worktree", "isolation: copy", "isolation: {kind: none}",
+			"filesystem: shared_ro", "filesystem: own", "filesystem: [/]", "memory: user", "memory: project",
+			"memory: local", "memory: /", "effort: max", "effort: high", "model: opus",
+			"context: fork", "agent: main", "<<: *a", "\tmodel: opus",
 			"hooks: HOOKS"}).Draw(t, "line")
 		if line == "hooks: HOOKS" {
 			line = "hooks: " + w.genHooks(t)

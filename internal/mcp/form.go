@@ -27,6 +27,8 @@ type property struct {
 		Enum  []string `json:"enum"`
 		AnyOf []option `json:"anyOf"`
 	} `json:"items"`
+	MinItems  *int            `json:"minItems"`
+	MaxItems  *int            `json:"maxItems"`
 	Minimum   *float64        `json:"minimum"`
 	Maximum   *float64        `json:"maximum"`
 	MinLength *int            `json:"minLength"`
@@ -79,25 +81,21 @@ func fieldOf(name string, p property) (field, error) {
 	}
 	x := field{name: name, kind: p.Type, low: p.Minimum, up: p.Maximum, min: p.MinLength, max: p.MaxLength,
 		about: strings.TrimSuffix(cmp.Or(words(p.Title), name)+": "+words(p.Description), ": ")}
-	for _, o := range append(p.OneOf, p.Items.AnyOf...) {
-		x.values, x.labels = append(x.values, o.Const), append(x.labels,
-			cmp.Or(words(o.Title), words(o.Const), "(nothing)"))
-	}
-	for i, v := range append(p.Enum, p.Items.Enum...) {
-		x.values = append(x.values, v)
-		if i < len(p.EnumNames) {
-			v = p.EnumNames[i]
-		}
-		x.labels = append(x.labels, cmp.Or(words(v), "(nothing)"))
-	}
+	var err error
 	switch p.Type {
 	case "array":
-		x.many = true
+		x.many, x.min, x.max = true, p.MinItems, p.MaxItems
+		err = x.choices(p.Items.AnyOf, p.Items.Enum, nil)
 	case "boolean":
 		x.values, x.labels = []string{"true", "false"}, []string{"Yes", "No"}
-	case "string", "number", "integer":
+	case "string":
+		err = x.choices(p.OneOf, p.Enum, p.EnumNames)
+	case "number", "integer":
 	default:
-		return x, fmt.Errorf("its form has a field of a kind that the protocol does not know: %q", words(p.Type))
+		err = fmt.Errorf("its form has a field of a kind that the protocol does not know: %q", words(p.Type))
+	}
+	if err != nil {
+		return x, err
 	}
 	if len(p.Default) > 0 {
 		x.about += " (it suggests " + words(string(p.Default)) + ")"
@@ -106,6 +104,29 @@ func fieldOf(name string, p property) (field, error) {
 		return x, fmt.Errorf("a field of its form has %d choices, which cannot be shown", len(x.labels))
 	}
 	return x, nil
+}
+
+// choices are those of a field: titled ones, or values, which may have names beside them.
+func (x *field) choices(titled []option, values, names []string) error {
+	if len(titled) > 0 && len(values) > 0 {
+		return errors.New("a field of its form has two lists of choices")
+	}
+	for _, o := range titled {
+		x.values, x.labels = append(x.values, o.Const), append(x.labels,
+			cmp.Or(words(o.Title), words(o.Const), "(nothing)"))
+	}
+	for i, v := range values {
+		x.values = append(x.values, v)
+		if i < len(names) {
+			v = names[i]
+		}
+		x.labels = append(x.labels, cmp.Or(words(v), "(nothing)"))
+	}
+	if slices.Contains(x.labels, leaveOut) {
+		return fmt.Errorf("a field of its form has the choice %q, which is how a person gives no answer to it",
+			leaveOut)
+	}
+	return nil
 }
 
 // content is what a person said, as the server wants it. yes is false if that declines a question without fields. The
@@ -119,7 +140,7 @@ func (f form) content(said []troupe.Said) (content map[string]any, yes bool, err
 		return nil, false, errors.New("not every question has an answer")
 	}
 	for i, x := range f.fields {
-		if slices.Contains(said[i].Choices, leaveOut) {
+		if slices.Contains(said[i].Choices, leaveOut) && !x.required {
 			continue
 		}
 		v, err := x.value(said[i])
@@ -139,10 +160,14 @@ func (x field) value(s troupe.Said) (any, error) {
 		}
 	}
 	if len(x.values) > 0 {
-		if i := slices.Index(x.values, s.Text); i >= 0 {
+		if slices.Contains(x.values, s.Text) && !slices.Contains(picked, s.Text) {
 			picked = append(picked, s.Text)
 		}
 		switch {
+		case x.many && x.min != nil && len(picked) < *x.min:
+			return nil, fmt.Errorf("it takes at least %d of its choices", *x.min)
+		case x.many && x.max != nil && len(picked) > *x.max:
+			return nil, fmt.Errorf("it takes at most %d of its choices", *x.max)
 		case x.many && len(picked) > 0:
 			return picked, nil
 		case x.many || len(picked) != 1:

@@ -22,13 +22,15 @@ func (p profiles) Hooks() session.Hooks {
 
 func (w *world) hooked() bool { return w.opt.Seed%4 == 1 }
 
-func (hooks) Due(m troupe.HookMoment) bool {
+// Due are the moments at which the engine waits for hooks. In some seeds it is all but those before a call, which the
+// judge plays, so that what nothing waits for comes as well.
+func (h hooks) Due(m troupe.HookMoment) bool {
 	switch m.Event {
 	case troupe.HookSubagentStart, troupe.HookSubagentStop, troupe.HookStop, troupe.HookPrompt, troupe.HookPostToolUse,
 		troupe.HookPreCompact, troupe.HookNotification:
 		return true
 	default:
-		return false
+		return h.w.opt.Seed%8 == 1 && m.Event != troupe.HookPreToolUse
 	}
 }
 
@@ -56,6 +58,7 @@ type pairing struct {
 	autoOpen map[string]bool                    // it was asked, and its verdict is not in the log
 	pairs    map[troupe.SessionID]map[int]*pair // what hooks were told of the runs of agents
 	overdue  map[troupe.SessionID]time.Time     // when it was noticed that their time is up
+	list     map[string]*listedItem             // what is to be done, as the calls about it said
 	stays    bool                               // the root is idle, and its tree was stopped since somebody spoke
 }
 
@@ -80,6 +83,10 @@ type pair struct{ starts, stops int }
 
 // hooked: of each run of an agent hooks are told one beginning and one end, whichever process tells it.
 func (h *watch) hooked(e troupe.Event, b troupe.HookRan) {
+	h.w.res.Hooks++
+	if b.Effect == troupe.HookFailed {
+		h.w.res.HooksFailed++
+	}
 	if b.Event != troupe.HookSubagentStart && b.Event != troupe.HookSubagentStop || b.GoesOn {
 		return
 	}

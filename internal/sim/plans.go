@@ -27,6 +27,15 @@ func samePlanning(a, b *troupe.Planning) bool { return a == b || a != nil && b !
 // answeredInPerson: what an agent puts to a person is answered as that person said, or not at all. No rule answers it.
 func (h *watch) answeredInPerson(e troupe.Event, q *troupe.Request, b troupe.RequestAnswered) {
 	said := h.w.people.said[b.Mail].answer
+	switch res := &h.w.res; {
+	case b.Mail == "":
+	case q.Kind == troupe.RequestQuestion:
+		res.Answers++
+	case b.Effect == troupe.Allow:
+		res.Approved++
+	default:
+		res.Rejected++
+	}
 	switch {
 	case b.Mail == "" && b.Effect != troupe.Deny:
 		h.w.broken("session %s: event %d has %s answer the %s %s, and no person did", e.Session, e.Seq, b.By, q.Kind,

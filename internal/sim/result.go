@@ -16,6 +16,13 @@ type Result struct {
 	Left int
 	// What the model of mode auto said.
 	Verdicts int
+	Agents
+}
+
+// Agents is what agents put before people, write down, and are hooked into: plans that a person approved and did not,
+// questions that one answered, changes of the list, runs of hooks and those that failed.
+type Agents struct {
+	Approved, Rejected, Answers, Listed, Hooks, HooksFailed int
 }
 
 // Add sums up what two runs were made of.
@@ -27,5 +34,7 @@ func (r Result) Add(o Result) Result {
 		r.Wants + o.Wants, r.Ahead + o.Ahead, r.Grants + o.Grants, r.Leaves + o.Leaves,
 		r.Returns + o.Returns, r.Judged + o.Judged, r.Pieces + o.Pieces, r.Behind + o.Behind, r.Left + o.Left,
 		r.Verdicts + o.Verdicts,
+		Agents{r.Approved + o.Approved, r.Rejected + o.Rejected, r.Answers + o.Answers, r.Listed + o.Listed,
+			r.Hooks + o.Hooks, r.HooksFailed + o.HooksFailed},
 	}
 }

@@ -77,8 +77,11 @@ func TestSeeds(t *testing.T) {
 		"requests about wants": sum.Wants, "requests ahead": sum.Ahead, "grants": sum.Grants,
 		"effects by an answer alone": sum.Leaves,
 		"trees taken back":           sum.Returns * 4, "trees left": sum.Left, "judgements": sum.Judged,
-		"verdicts of mode auto": sum.Verdicts,
-		"pieces of replies":     sum.Pieces, "readers that were behind": sum.Behind,
+		"verdicts of mode auto": sum.Verdicts * 2,
+		"plans approved":        sum.Approved * 8, "plans rejected": sum.Rejected * 8,
+		"questions answered":  sum.Answers * 2,
+		"changes of the list": sum.Listed, "hooks": sum.Hooks, "hooks that failed": sum.HooksFailed,
+		"pieces of replies": sum.Pieces, "readers that were behind": sum.Behind,
 	} {
 		if !t.Failed() && n < *seeds/10 {
 			t.Errorf("only %d %s in %d seeds: the simulation is not trying hard enough", n, what, *seeds)

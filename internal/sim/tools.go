@@ -39,6 +39,9 @@ func (w *world) drawCall(id troupe.SessionID) (name, input string) {
 	if w.one(2) {
 		and = "&"
 	}
+	if w.watch.states[id].Authority.Mode == troupe.ModePlan && w.one(4) {
+		return "ExitPlanMode", ""
+	}
 	switch n := w.rng.IntN(28); {
 	case n < 2:
 		return "Read", ""
@@ -75,7 +78,9 @@ func (w *world) drawCall(id troupe.SessionID) (name, input string) {
 		return []string{"EnterPlanMode", "ExitPlanMode", "EnterWorktree", "ExitWorktree"}[w.rng.IntN(4)], ""
 	default:
 		status := troupe.BoardStatuses()[w.rng.IntN(4)]
-		return "TaskUpdate", fmt.Sprintf("%d %s", 1+w.rng.IntN(3), status)
+		owner := []string{"-", "me", "you"}[w.rng.IntN(3)]
+		return "TaskUpdate", fmt.Sprintf("%d %s %s %d %d", 1+w.rng.IntN(3), status, owner, max(0, w.rng.IntN(6)-2),
+			max(0, w.rng.IntN(6)-2))
 	}
 }
 
@@ -172,9 +177,7 @@ func intent(name, input string) (troupe.Intent, error) {
 	case "TaskCreate":
 		return troupe.BoardCreate{Subject: "a part"}, nil
 	case "TaskUpdate":
-		item, status, _ := strings.Cut(bare, " ")
-		return troupe.BoardUpdate{Item: item, Status: troupe.BoardStatus(status),
-			AddBlocks: []string{"3"}[:len(item)%2]}, nil
+		return listUpdate(bare), nil
 	default:
 		return troupe.TaskStop{Task: bare}, nil
 	}

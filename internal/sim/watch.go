@@ -272,6 +272,9 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 		h.w.people.note(id, b.Task)
 	case troupe.ToolFinished:
 		h.w.people.note(id, b.Task)
+		h.listed(st, e, b)
+	case troupe.BoardChanged:
+		h.w.res.Listed++
 	case troupe.RequestOpened:
 		if want := e.At.Add(h.states[h.w.root].Settings.AskFor); !b.Until.Equal(want) {
 			h.w.broken("session %s: the request of event %d waits until %s, and the run was started to wait until %s",
@@ -288,6 +291,7 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 	if b, ok := e.Body.(troupe.Compacted); ok {
 		h.w.res.Summaries++
 		h.restated(st, b)
+		h.listRestated(st, b)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/mcp"
@@ -70,19 +71,22 @@ func visible(s string) string {
 	return s
 }
 
-// shorten keeps the beginning and the end of a long text, and puts all of it into a file.
+// shorten keeps the beginning and the end of a long text, and puts all of it into a file. It is masked before it is
+// cut: half of a secret is none that is known.
 func shorten(env tool.Env, s string) string {
 	if len(s) <= keepHead+keepTail {
 		return s
 	}
-	all := s
 	if env.Mask != nil {
-		all = env.Mask(s)
+		s = env.Mask(s)
+	}
+	if len(s) <= keepHead+keepTail {
+		return s
 	}
 	head, left := tool.Cut(s, keepHead)
 	tail := strings.ToValidUTF8(s[len(s)-keepTail:], "")
 	return fmt.Sprintf("%s\n… [%s left out; %s] …\n%s", head, tool.FormatBytes(int64(left-keepTail)),
-		where(save(env, ".txt", []byte(all))), tail)
+		where(save(env, ".txt", []byte(s))), tail)
 }
 
 func where(file string, err error) string {
@@ -101,6 +105,9 @@ func save(env tool.Env, suffix string, data []byte) (file string, err error) {
 	}
 	if err := os.MkdirAll(env.OutputDir, 0o700); err != nil {
 		return "", err
+	}
+	if env.Mask != nil && utf8.Valid(data) {
+		data = []byte(env.Mask(string(data)))
 	}
 	file = filepath.Join(env.OutputDir, filepath.Base(env.CallID)+suffix)
 	return file, os.WriteFile(file, data, 0o600)
