@@ -39,7 +39,7 @@ func (w *world) drawCall(id troupe.SessionID) (name, input string) {
 	if w.one(2) {
 		and = "&"
 	}
-	if w.watch.states[id].Authority.Mode == troupe.ModePlan && w.one(4) {
+	if st := w.watch.states[id]; st != nil && st.Authority.Mode == troupe.ModePlan && w.one(4) {
 		return "ExitPlanMode", ""
 	}
 	switch n := w.rng.IntN(28); {
