@@ -98,7 +98,7 @@ func lastEvent(r store.Reader, root troupe.Session) (time.Time, error) {
 
 // settle puts back what commands changed in protected places while their Troupe was killed. Each command line that
 // opens the home does it, before anything runs.
-func (a *App) settle() {
+func settle(a *App) {
 	restored, err := sandbox.Settle(resolved(a.dirs.Ledgers()))
 	for _, path := range restored {
 		a.warnings = append(a.warnings, path+" was put back as it was before a command whose troupe was killed; "+

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestKilledBeforePuttingBack: on a kernel that cannot keep protected files as they are, Troupe is killed while a command
-// has something in their places. The next start of any Troupe puts back what was there, says so once, and loses
+// TestKilledBeforePuttingBack: on a kernel that cannot keep protected files as they are, Troupe is killed while a
+// command has something in their places. The next start of any Troupe puts back what was there, says so once, and loses
 // nothing of what it finds; what the user writes there later stays.
 func TestKilledBeforePuttingBack(t *testing.T) {
 	t.Parallel()

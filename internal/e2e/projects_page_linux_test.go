@@ -81,7 +81,7 @@ func runProjects(t *testing.T, projects []project, environ []string, cells map[r
 const pageHead = `# Projects
 
 What an everyday developer's commands do in real-shaped projects: without a sandbox (plain), in the
-workspace sandbox (a rule allows them) and read-only (nobody has said anything about them). This page is written
+workspace sandbox (a rule allows them) and read-only (no rule or answer is about them). This page is written
 by ` + "`make test-projects UPDATE=1`" + `, on the real binary, through the Bash tool; ` + "`make test-projects`" + ` compares.
 
 - **works**: it ends as it does without a sandbox, and nothing is said to have been refused.

@@ -169,7 +169,8 @@ func settleFile(path string) (restored []string, err error) {
 	}
 	var p page
 	if err := json.Unmarshal(data, &p); err != nil {
-		return nil, errors.Join(fmt.Errorf("what is kept of protected files cannot be read, and was set aside: %w", err),
+		return nil, errors.Join(
+			fmt.Errorf("what is kept of protected files cannot be read, and was set aside: %w", err),
 			os.Rename(path, path+".damaged"))
 	}
 	restored, left, err := p.settle()

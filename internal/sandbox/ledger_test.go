@@ -54,7 +54,8 @@ func TestKeptLedger(t *testing.T) {
 	t.Parallel()
 	home := filepath.Join(t.TempDir(), "data", "ledgers")
 	top := t.TempDir()
-	l, err := newLedger([]string{filepath.Join(top, "a", "envrc"), filepath.Dir(home)}, func(string) string { return top })
+	l, err := newLedger([]string{filepath.Join(top, "a", "envrc"), filepath.Dir(home)},
+		func(string) string { return top })
 	if err != nil {
 		t.Fatal(err)
 	}

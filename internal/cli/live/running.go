@@ -87,7 +87,8 @@ func (r *Running) Look(now time.Time) {
 		}
 	}
 	slices.SortFunc(long, func(a, b call) int {
-		return cmp.Or(r.at[a].since.Compare(r.at[b].since), cmp.Compare(a.session, b.session), cmp.Compare(a.Call, b.Call))
+		return cmp.Or(r.at[a].since.Compare(r.at[b].since), cmp.Compare(a.session, b.session),
+			cmp.Compare(a.Call, b.Call))
 	})
 	for _, c := range long {
 		run := r.at[c]
