@@ -48,7 +48,7 @@ func granted() allowance {
 		// lines that are no messages, lists at narrow terminals, troupe docs.
 		// 1,900 merging what agents did there, conflicts that are handed back, commits on a branch.
 		// 1,300 that people see those folders, what is in them and what came of them, and merge and remove them.
-		productLines: 111_500,
+		productLines: 112_500,
 		wideLines:    0,
 	}
 }
