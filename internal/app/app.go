@@ -92,6 +92,7 @@ func Open(ctx context.Context, env Env) (*App, error) {
 	if torn := a.db.Torn(); torn != "" {
 		a.warnings = append(a.warnings, torn)
 	}
+	settle(a)
 	a.trees.store = a.db
 	a.followers = follow.New(a.trees.store, a.advances)
 	return a, nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/sandbox"
 	"github.com/troupe-dev/troupe/internal/store"
 )
 
@@ -93,6 +94,19 @@ func lastEvent(r store.Reader, root troupe.Session) (time.Time, error) {
 		}
 	}
 	return at, nil
+}
+
+// settle puts back what commands changed in protected places while their Troupe was killed. Each command line that
+// opens the home does it, before anything runs.
+func settle(a *App) {
+	restored, err := sandbox.Settle(resolved(a.dirs.Ledgers()))
+	for _, path := range restored {
+		a.warnings = append(a.warnings, path+" was put back as it was before a command whose troupe was killed; "+
+			"what was there instead is beside it, with the ending .set-aside")
+	}
+	if err != nil {
+		a.warnings = append(a.warnings, "what a command of a killed troupe left: "+err.Error())
+	}
 }
 
 // sweepAfter is how old a folder of outputs must be before it is taken for left over: a tree

@@ -57,8 +57,10 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 	}
 	e.servers = newServerHost(ctx, a, guard)
 	// What is hidden is as of the start of a command: the folder is there before the first one runs.
-	if err := os.MkdirAll(a.dirs.Logins(), 0o700); err != nil {
-		a.env.Log.Warn("make the folder of logins", "err", err)
+	for _, dir := range []string{a.dirs.Logins(), a.dirs.Ledgers()} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			a.env.Log.Warn("make a folder of the home", "folder", dir, "err", err)
+		}
 	}
 	deps := session.Deps{
 		Store: a.trees.store, Owner: owner.ID, Models: a.models, Tools: e.tools.Set,

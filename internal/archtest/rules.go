@@ -49,7 +49,7 @@ func granted() allowance {
 		// 1,900 merging what agents did there, conflicts that are handed back, commits on a branch.
 		// 1,300 that people see those folders, what is in them and what came of them, and merge and remove them.
 		// 650 merging what agents did at their ends, taking a side, undoing merges.
-		productLines: 111_650,
+		productLines: 116_000,
 		wideLines:    0,
 	}
 }

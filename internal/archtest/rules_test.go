@@ -251,6 +251,10 @@ func breaches() []broken {
 			"0001-x.md:2: there is no file app/gone.go"},
 		{"what is cited is there", one("docs/promises.md", "| x | `app.gone` |\n"), "there is no name gone in app"},
 		{"what is cited is there", one("docs/promises.md", "| x | `step.gone` |\n"), "there is no name gone in step"},
+		{"plain words", one("docs/x.md", "\nAsk who"+"ever wrote it.\n"), `docs/x.md:2: "who` + `ever"`},
+		{"plain words", one("README.md", "It is a closed lid.\n"), `README.md:1: "a closed lid"`},
+		{"plain words", one("internal/app/n.go", "package app\n\nconst p = `No`+\"body wrote it: no"+"body\"\n"),
+			`internal/app/n.go:3: "no` + `body"`},
 		{"no registry hosts", one("Makefile", "X = https://proxy.go"+"lang.org\n"),
 			"Makefile:1: \"proxy.go" + "lang.org\" is the host of a package registry"},
 	}

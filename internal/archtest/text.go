@@ -20,6 +20,11 @@ func textRules() []rule {
 			why: "where modules come from is for the environment of whoever builds to say",
 		},
 		{
+			name: "plain words", check: plainWords,
+			why: "a sentence that a hurried reader must read twice is wrong; use the words of git, gh and Claude " +
+				"Code, and say who does what",
+		},
+		{
 			name: "what is cited is there", check: cited,
 			why: "a promise whose test or code is gone is one that a reader cannot check",
 		},

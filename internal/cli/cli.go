@@ -72,6 +72,7 @@ func Main(ctx context.Context, args []string, ver string) int {
 	}()
 	root := newRoot(c)
 	root.SetArgs(args)
+	unwrapHelp(root)
 	err := fang.Execute(ctx, root,
 		fang.WithVersion(ver), fang.WithoutManpage(),
 		fang.WithErrorHandler(func(w io.Writer, _ fang.Styles, err error) {

@@ -98,6 +98,9 @@ func (d Dirs) Folders() string { return filepath.Join(d.Config, "folders") }
 // Workspaces holds what is kept of the folders in Worktrees.
 func (d Dirs) Workspaces() string { return filepath.Join(d.Data, "workspaces") }
 
+// Ledgers holds what is to be put back should a process be killed while a command runs.
+func (d Dirs) Ledgers() string { return filepath.Join(d.Data, "ledgers") }
+
 // Database is the file that holds every session.
 func (d Dirs) Database() string { return filepath.Join(d.Data, "troupe.db") }
 

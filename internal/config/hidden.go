@@ -120,6 +120,7 @@ func (a All) Hidden() Hidden {
 		}
 		h.add(secret{glob: escapeGlob(d.Definitions()), why: "copies of files that rules may keep from agents"})
 		h.add(secret{glob: escapeGlob(d.Logins()), why: "logins at MCP servers"})
+		h.add(secret{glob: escapeGlob(d.Ledgers()), why: "copies of protected files"})
 		h.add(secret{glob: escapeGlob(d.Workspaces()), why: "what is kept of folders of agents"})
 	}
 	if d := a.places.Dirs; d.Config != "" {

@@ -14,12 +14,38 @@ type row struct{ project, command, level string }
 
 func (r row) String() string { return r.project + ": " + r.command + " (" + r.level + ")" }
 
+// exceptions are the cells in which the rule may be broken, and how. Each command has a note that says why.
+func exceptions() map[row]cell {
+	out := map[row]cell{
+		{"c", "make asan", "workspace"}:                           fails,
+		{"c", "make asan", "read-only"}:                           helpless,
+		{"c", "make install PREFIX=$HOME/.local", "workspace"}:    half,
+		{"git", "git pull -q --ff-only origin main", "workspace"}: asks,
+		{"shell", "getent hosts localhost", "read-only"}:          noisy,
+		{"go", "go test -count=1 ./server", "read-only"}:          asks,
+		{"go", "go test -count=1 ./...", "read-only"}:             asks,
+		{"npm", "node --test test/server.test.js", "read-only"}:   asks,
+		{"npm", "node --test test/any.test.js", "read-only"}:      asks,
+		{"python", "python3 serve.py", "read-only"}:               asks,
+	}
+	for _, apply := range []string{"apply", "am -q"} {
+		out[row{"git", "git format-patch -q -o patches topic~1..topic && git " + apply + " patches/*.patch",
+			"workspace"}] = asks
+	}
+	for _, level := range []string{"workspace", "read-only"} {
+		out[row{"c", "cc -fsanitize=address -g -o $TMPDIR/app app.c && $TMPDIR/app", level}] = fails
+		out[row{"git", "git submodule add -q ../part part", level}] = helpless
+		out[row{"npm", "npm install -g --offline --prefix $HOME/.local ./dep", level}] = helpless
+	}
+	return out
+}
+
 // runProjects fills the cells, and holds each against the rule.
 func runProjects(t *testing.T, projects []project, environ []string, cells map[row]cell) {
 	var mu sync.Mutex
 	for _, pr := range projects {
 		if name := pr.missing(); name != "" {
-			fmt.Fprintf(os.Stderr, "docs/projects.md: %s is NOT LOOKED AT: there is no %s here\n", pr.name, name)
+			t.Run(pr.name, func(t *testing.T) { t.Skipf("docs/projects.md: there is no %s here", name) })
 			continue
 		}
 		chosen := slices.DeleteFunc(slices.Clone(pr.commands),
@@ -36,12 +62,14 @@ func runProjects(t *testing.T, projects []project, environ []string, cells map[r
 						t.Run(fmt.Sprintf("%s-%d", level, i), func(t *testing.T) { // paths are made of it
 							t.Parallel()
 							c, out := m.try(t, e, level)
-							if !slices.Contains(e.wanted(level), c) && e.why == "" {
-								t.Errorf("%s (%s): %s\n%s", e.command, level, c, out)
+							r := row{pr.name, e.command, level}
+							if special, ok := exceptions()[r]; !slices.Contains(e.wanted(level), c) &&
+								(!ok || c != special || e.why == "") {
+								t.Errorf("%s: %s\n%s", r, c, out)
 							}
 							mu.Lock()
 							defer mu.Unlock()
-							cells[row{pr.name, e.command, level}] = c
+							cells[r] = c
 						})
 					}
 				}
@@ -53,7 +81,7 @@ func runProjects(t *testing.T, projects []project, environ []string, cells map[r
 const pageHead = `# Projects
 
 What an everyday developer's commands do in real-shaped projects: without a sandbox (plain), in the
-workspace sandbox (a rule allows them) and read-only (nobody has said anything about them). This page is written
+workspace sandbox (a rule allows them) and read-only (no rule or answer is about them). This page is written
 by ` + "`make test-projects UPDATE=1`" + `, on the real binary, through the Bash tool; ` + "`make test-projects`" + ` compares.
 
 - **works**: it ends as it does without a sandbox, and nothing is said to have been refused.

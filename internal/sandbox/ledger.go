@@ -11,15 +11,20 @@ import (
 	"strings"
 )
 
+var errOther = errors.New("it is another folder by now")
+
 // maxLedger bounds what is remembered of protected files.
 const maxLedger = 64 << 20
 
 // A ledger remembers what the kernel cannot keep as it is: protected paths where there are no
 // mount namespaces, and everywhere those that do not exist, are symbolic links, or have
 // another name. In the end it compares and puts back. What it finds in their place is set
-// aside under another name and never deleted: somebody else may have written it meanwhile.
+// aside under another name and never deleted: another program may have written it meanwhile.
+//
+// Should this process die before that, the next one puts back what is kept (see keep).
 type ledger struct {
 	entries []entry
+	kept    *written // nil: it is in memory alone
 }
 
 // entry is a path as it was.
@@ -27,6 +32,8 @@ type entry struct {
 	path string
 	top  string // the folder that may be written and that it lies in
 	was  []node // parents first; none: it did not exist
+	// number is the top's own, 0 if it is not known: another folder of that name is left alone.
+	number uint64
 }
 
 // node is a file, folder or link at or below an entry's path.
@@ -46,7 +53,11 @@ func newLedger(guarded []string, top func(path string) string) (*ledger, error) 
 		if err != nil {
 			return nil, err
 		}
-		l.entries = append(l.entries, entry{path: path, top: top(path), was: was})
+		e := entry{path: path, top: top(path), was: was}
+		if info, err := os.Lstat(e.folder()); err == nil {
+			e.number = numberOf(info)
+		}
+		l.entries = append(l.entries, e)
 	}
 	return l, nil
 }
@@ -105,16 +116,56 @@ func (l *ledger) settle() []string {
 			restored = append(restored, e.path)
 		}
 	}
+	l.kept.drop()
 	return restored
 }
 
+// folder is the one that all changes of an entry stay in.
+func (e *entry) folder() string {
+	if e.path == e.top {
+		return filepath.Dir(e.top)
+	}
+	return e.top
+}
+
+// open opens that folder if it is the one that was looked at. What is done by way of it stays in it, whatever links
+// come into being meanwhile.
+func (e *entry) open() (root *os.Root, rel string, err error) {
+	if rel, err = filepath.Rel(e.folder(), e.path); err != nil {
+		return nil, "", err
+	}
+	if root, err = os.OpenRoot(e.folder()); err != nil {
+		return nil, "", err
+	}
+	named, err := os.Lstat(e.folder())
+	if err == nil {
+		var info fs.FileInfo
+		if info, err = root.Stat("."); err == nil && (!os.SameFile(named, info) ||
+			e.number != 0 && numberOf(info) != e.number) {
+			err = fmt.Errorf("%s: %w", e.folder(), errOther)
+		}
+	}
+	if err != nil {
+		return nil, "", errors.Join(err, root.Close())
+	}
+	return root, rel, nil
+}
+
 func (e *entry) restore() (changed bool, err error) {
+	root, rel, err := e.open()
+	if errors.Is(err, fs.ErrNotExist) && len(e.was) == 0 {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer root.Close() //nolint:errcheck // it was opened to be read
 	room := int64(maxLedger)
 	is, err := remember(e.path, &room)
 	same := err == nil && slices.EqualFunc(e.was, is, func(a, b node) bool {
 		return a.rel == b.rel && a.mode == b.mode && bytes.Equal(a.data, b.data)
 	})
-	detour, err := e.detour()
+	detour, err := detour(root, rel)
 	if err != nil {
 		return false, err
 	}
@@ -127,27 +178,23 @@ func (e *entry) restore() (changed bool, err error) {
 				return false, nil //nolint:nilerr // it leads to nothing
 			}
 		}
-		if err := setAside(detour); err != nil {
+		if err := setAside(root, detour); err != nil {
 			return true, err
 		}
 	} else if len(is) > 0 {
-		if err := setAside(e.path); err != nil {
+		if err := setAside(root, rel); err != nil {
 			return true, err
 		}
 	}
-	return true, e.write()
+	return true, e.write(root, rel)
 }
 
 // detour is a symbolic link on the way to the path; there was none.
-func (e *entry) detour() (string, error) {
-	rel, err := filepath.Rel(e.top, filepath.Dir(e.path))
-	if err != nil || rel == "." {
-		return "", err
-	}
-	dir := e.top
-	for name := range strings.SplitSeq(rel, string(filepath.Separator)) {
+func detour(root *os.Root, rel string) (string, error) {
+	dir := ""
+	for name := range strings.SplitSeq(filepath.Dir(rel), string(filepath.Separator)) {
 		dir = filepath.Join(dir, name)
-		info, err := os.Lstat(dir)
+		info, err := root.Lstat(dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", nil
 		}
@@ -161,46 +208,53 @@ func (e *entry) detour() (string, error) {
 	return "", nil
 }
 
-// setAside renames something so that nobody takes it for what it was.
-func setAside(path string) error {
+// setAside renames something so that no program takes it for what it was.
+func setAside(root *os.Root, path string) error {
 	for i := range 1000 {
 		aside := path + ".set-aside"
 		if i > 0 {
 			aside += fmt.Sprintf("-%d", i)
 		}
-		if _, err := os.Lstat(aside); err == nil {
+		if _, err := root.Lstat(aside); err == nil {
 			continue
 		}
-		return os.Rename(path, aside)
+		return root.Rename(path, aside)
 	}
 	return fmt.Errorf("set %s aside: there are too many already", path)
 }
 
-// write makes what was there.
-func (e *entry) write() error {
+// write makes what was there. It opens nothing that is there already.
+func (e *entry) write(root *os.Root, rel string) error {
 	if len(e.was) > 0 {
-		if err := os.MkdirAll(filepath.Dir(e.path), 0o755); err != nil {
+		if err := root.MkdirAll(filepath.Dir(rel), 0o755); err != nil {
 			return err
 		}
 	}
 	for _, n := range e.was {
-		path := e.path + n.rel
+		path := rel + n.rel
 		var err error
 		switch {
 		case n.mode.IsDir():
-			if err = os.Mkdir(path, 0o700); err == nil {
-				defer os.Chmod(path, n.mode.Perm()) //nolint:errcheck // what matters is what is in it
+			if err = root.Mkdir(path, 0o700); err == nil {
+				defer root.Chmod(path, n.mode.Perm()) //nolint:errcheck // what matters is what is in it
 			}
 		case n.mode&fs.ModeSymlink != 0:
-			err = os.Symlink(string(n.data), path)
+			err = root.Symlink(string(n.data), path)
 		case n.mode.IsRegular():
-			if err = os.WriteFile(path, n.data, n.mode.Perm()); err == nil {
-				err = os.Chmod(path, n.mode.Perm())
-			}
+			err = n.writeTo(root, path)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (n *node) writeTo(root *os.Root, path string) error {
+	f, err := root.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, n.mode.Perm())
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(n.data)
+	return errors.Join(err, f.Chmod(n.mode.Perm()), f.Close())
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -44,5 +45,62 @@ func TestLedger(t *testing.T) {
 			info.Mode() != fs.FileMode(0o600) {
 			t.Errorf("%s: it holds %q with %v (%v)", name, data, info.Mode(), err)
 		}
+	}
+}
+
+// TestKeptLedger: what is kept is settled once, in the folder that was looked at and nowhere else, when its process is
+// gone.
+func TestKeptLedger(t *testing.T) {
+	t.Parallel()
+	home := filepath.Join(t.TempDir(), "data", "ledgers")
+	top := t.TempDir()
+	l, err := newLedger([]string{filepath.Join(top, "a", "envrc"), filepath.Dir(home)},
+		func(string) string { return top })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.keep(home); err != nil {
+		t.Fatal(err)
+	}
+	outside := t.TempDir()
+	if err := os.WriteFile(filepath.Join(outside, "envrc"), []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(top, "a")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Settle(home); len(got) > 0 || err != nil {
+		t.Errorf("while its process lives, %q is put back (%v)", got, err)
+	}
+	_ = l.kept.file.Close() // as the kernel does
+	moved := top + "-moved"
+	if err := os.Rename(top, moved); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(moved) })
+	if err := os.Symlink(moved, top); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(l.kept.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Settle(home); len(got) > 0 || err != nil {
+		t.Errorf("by a link for the folder, %q is put back (%v)", got, err)
+	}
+	if err := errors.Join(os.Remove(top), os.Rename(moved, top), os.WriteFile(l.kept.path, data, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Settle(home); !slices.Equal(got, []string{filepath.Join(top, "a", "envrc")}) || err != nil {
+		t.Errorf("put back is %q (%v)", got, err)
+	}
+	if data, err := os.ReadFile(filepath.Join(outside, "envrc")); err != nil || string(data) != "mine" {
+		t.Errorf("outside there is %q (%v)", data, err)
+	}
+	if _, err := os.Lstat(filepath.Join(top, "a.set-aside")); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(home); err != nil || len(left) > 0 {
+		t.Errorf("left are %v (%v)", left, err)
 	}
 }

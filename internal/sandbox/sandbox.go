@@ -36,12 +36,15 @@ import (
 )
 
 // Options switch off what a kernel offers, so that it can be seen what happens where it is
-// missing; tests of this package use them. Nothing can be switched on.
+// missing; tests of this package use them. Nothing of the kernel's can be switched on.
 type Options struct {
 	// Landlock is the highest version to use; 0 is the kernel's, -1 none.
 	Landlock     int
 	NoNamespaces bool
 	NoNotify     bool
+	// Ledgers is a folder of Troupe's own in which is kept what must be put back should this process be killed; see
+	// Settle. "": that is not kept.
+	Ledgers string
 }
 
 // UnavailableError says that a command was not started because it cannot be confined as asked.

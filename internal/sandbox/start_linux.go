@@ -82,6 +82,15 @@ func (s *Sandbox) spawn(c troupe.Confinement, r Support, bin string, argv []stri
 	if err != nil {
 		return nil, err
 	}
+	if err := led.keep(s.options.Ledgers); err != nil {
+		return nil, err
+	}
+	started := false
+	defer func() {
+		if !started {
+			led.kept.drop()
+		}
+	}()
 	rules, err := s.rulesets.take(p.terms(), p.mounted()) // the child adds what it mounts
 	if err != nil {
 		return nil, err
@@ -99,6 +108,7 @@ func (s *Sandbox) spawn(c troupe.Confinement, r Support, bin string, argv []stri
 	if err != nil {
 		return nil, &os.PathError{Op: "start in the sandbox", Path: bin, Err: err}
 	}
+	started = true
 	cmd := &Command{process: process, ledger: led}
 	if b.listener >= 0 {
 		cmd.watch = s.listen(b.listener, p)

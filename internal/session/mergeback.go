@@ -125,11 +125,11 @@ func (m *mergeBack) look(ctx context.Context, s troupe.Session) (out looked) {
 		parent, err = r.Session(s.Parent)
 		return err
 	}); err != nil {
-		out.why = "whoever started the agent is not known: " + err.Error()
+		out.why = "the parent agent is not known: " + err.Error()
 		return out
 	}
 	if st := parent.Status; st.Ended() && st != troupe.Completed {
-		out.why = fmt.Sprintf("whoever started the agent has ended before it (%s); troupe merge merges it", st)
+		out.why = fmt.Sprintf("the parent agent has ended before it (%s); troupe merge merges it", st)
 		return out
 	}
 	t := m.a.tree

@@ -53,7 +53,7 @@ func (rs *requests) askMidway(in inMidway) error {
 		return refuse("another question of this call is open")
 	case rs.a.st.Calls[in.call].Stage != turn.CallStarted:
 		// The log does not know yet that it runs, so that it has no place for a question of it.
-		return refuse("a tool that only reads asks nobody in the middle of a call")
+		return refuse("a tool that only reads cannot ask in the middle of a call")
 	}
 	if rs.midway == nil {
 		rs.midway = make(map[int]*midway)
@@ -63,7 +63,7 @@ func (rs *requests) askMidway(in inMidway) error {
 	return rs.openRequest(in.call, troupe.RequestBody{
 		Kind: troupe.RequestQuestion, Reason: troupe.WaitQuestion, Questions: in.list, Server: in.server,
 		Decision: troupe.Decision{Effect: troupe.Ask, Step: stepOfAgent, Why: "the MCP server " + in.server +
-			" asks it, and gets what you answer; nobody else has looked at its words"},
+			" asks it, and gets what you answer; its words were not checked"},
 		Action: renderQuestions(in.list),
 	})
 }

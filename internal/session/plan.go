@@ -46,7 +46,7 @@ func (rs *requests) enterPlan(ctx context.Context, i int, t tool.Descriptor, in 
 			"without "+
 			"it; if the task is only to plan, answer with the plan.", true))
 	case rs.a.tree.settings().AskFor <= 0 && rs.a.h.d.Replay == nil:
-		return rs.a.stage(resultOf(c, "Plan mode was not entered: nobody can approve a plan in this run (troupe -p "+
+		return rs.a.stage(resultOf(c, "Plan mode was not entered: this run has no way to approve a plan (troupe -p "+
 			"asks with --ask). Go on without it; if the task is only to plan, answer with the plan.", true))
 	default:
 		auth = auth.InMode(troupe.ModePlan, file)
@@ -82,7 +82,7 @@ func (rs *requests) exitPlan(ctx context.Context, i int, t tool.Descriptor, in t
 			true))
 	case rs.a.tree.settings().AskFor <= 0:
 		return rs.a.calls.finishDenied(i, troupe.Decision{Effect: troupe.Deny, Step: stepOfAgent,
-			Why: "a plan is approved by a person, and nobody can be asked in this run (troupe -p asks with --ask, " +
+			Why: "a plan is approved by a person, and this run cannot ask (troupe -p asks with --ask, " +
 				"and a " +
 				"conversation does). You are still in plan mode: answer with the plan, which is in " + planning.File})
 	}
@@ -194,7 +194,7 @@ func ofPlanning(b briefing, file string, has func(tool string) bool) string {
 			"what to " +
 			"change.\n")
 	} else {
-		out.WriteString("  5. Nobody can approve it in this run: end with the plan as your answer.\n")
+		out.WriteString("  5. This run has no way to approve it: end with the plan as your answer.\n")
 	}
 	return out.String()
 }

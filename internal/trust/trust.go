@@ -193,7 +193,7 @@ func (e *tooMuchError) Error() string {
 }
 
 // Hint says what to do about it.
-func (e *tooMuchError) Hint() string { return "Look at that file, and take away what nobody needs." }
+func (e *tooMuchError) Hint() string { return "Look at that file, and remove what is not needed." }
 
 // Grant trusts a folder with what a person was shown. If the folder is changed in between, the
 // hash that is kept is that of what was shown. explicit is for somebody who named the folder: a

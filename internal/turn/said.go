@@ -13,7 +13,7 @@ func RenderSaid(asked []troupe.Question, ans troupe.Answer, nobody bool) string 
 	var b strings.Builder
 	switch {
 	case nobody:
-		fmt.Fprintf(&b, "Nobody is here to answer: %s. The defaults hold:\n", value(ans.Note, maxError))
+		fmt.Fprintf(&b, "There was no answer: %s. The defaults hold:\n", value(ans.Note, maxError))
 		for _, q := range asked {
 			from := "your first option"
 			if q.Named {

@@ -75,6 +75,9 @@ func (c *changed) command(name string, args []string) bool {
 			c.ownFile("rebase-merge/git-rebase-todo") // it would be there with lines that run something
 		}
 		return len(commits) > 0
+	case "remote":
+		c.ownFile("config")
+		return true
 	case "cherry-pick", "revert":
 		for _, commit := range commits {
 			c.diff(commit+"^", commit)

@@ -590,7 +590,7 @@ func (l *live) servers() {
 		l.t.Errorf("a login that there was not: %+v, %v", s, err)
 	}
 	login.Action = wire.LoginBegin
-	if _, err := a.Serving().Login(ctx, login); err == nil || !strings.Contains(err.Error(), "nobody logs in") {
+	if _, err := a.Serving().Login(ctx, login); err == nil || !strings.Contains(err.Error(), "has no login") {
 		l.t.Errorf("a login at a program: %v", err)
 	}
 	c.Entry = nil

@@ -44,7 +44,7 @@ func (x *box) options(r wire.Request) []string {
 			line += ": " + console.VisibleLine(o.Description)
 		}
 		if o.Label == q.Default {
-			line += " (holds if nobody answers)"
+			line += " (holds without an answer)"
 		}
 		out = append(out, line)
 	}

@@ -25,8 +25,8 @@ func twoQuestions() wire.Request {
 // is sent before the last. What is no answer says why.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
-	const first = "┏━ main/x asks: question 1 of 2: Way\n┃   Which way?\n┃ 1  Left: the old way (holds if nobody " +
-		"answers)\n" +
+	const first = "┏━ main/x asks: question 1 of 2: Way\n┃   Which way?\n┃ 1  Left: the old way (holds without an " +
+		"answer)\n" +
 		"┃ 2  Right\n┗━ a number, or words of your own; n for no answer\n"
 	if got := showRequest(twoQuestions(), &box{local: time.UTC}); got != first {
 		t.Errorf("got\n%s\nwant\n%s", got, first)

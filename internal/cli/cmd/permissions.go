@@ -279,9 +279,10 @@ func writeRuleList(c *console.Console, l wire.RuleList) error {
 		fmt.Fprintln(c.Out, "trust      this folder is not trusted: "+
 			"what its own files allow does not count (troupe --trust)")
 	}
-	fmt.Fprintf(c.Out, "hidden     agents cannot read %d places, such as keys; --json lists them\n", len(l.Hidden))
-	fmt.Fprintf(c.Out, "protected  agents cannot change %d places without a question, such as git hooks; "+
-		"--json lists them\n", len(l.Protected))
+	fmt.Fprintf(c.Out, "hidden     agents cannot read %s, such as keys; --json lists them\n",
+		console.Count(len(l.Hidden), "place"))
+	fmt.Fprintf(c.Out, "protected  agents cannot change %s without a question, such as git hooks; "+
+		"--json lists them\n", console.Count(len(l.Protected), "place"))
 	if len(l.Rules)+len(l.Without) == 0 {
 		_, err := fmt.Fprintln(c.Out, "\nNo rules are set.")
 		return err

@@ -85,7 +85,7 @@ func (s *server) server() *mcp.Server {
 		"its own, and returns at once with the session's id.", nil, s.start)
 	add(srv, "status", "How a session and the agents below it are, and what they ask; without one, of all sessions "+
 		"that this server began.", reads, s.status)
-	add(srv, "wait", "Follow a session until it ends, asks something that nobody here can be asked, or the time is "+
+	add(srv, "wait", "Follow a session until it ends, asks something that this client cannot be asked, or the time is "+
 		"over. Tells its progress meanwhile, and puts what is asked to the user of the client that can be asked.", nil,
 		s.wait)
 	add(srv, "send", "Say something to a session or to an agent below one: it steers one at work, and has one that "+

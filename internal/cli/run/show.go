@@ -43,9 +43,12 @@ func shower(
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	stalls := live.NewStalls(c.Warn)
+	stalls, running := live.NewStalls(c.Warn), live.NewRunning(c.Warn)
 	if said {
-		defer watchStalls(ctx, c, stalls)
+		defer watch(ctx, func() {
+			stalls.Look(c.Now())
+			running.Look(c.Now())
+		})
 	}
 	done := make(chan error, 1)
 	go func() {
@@ -56,6 +59,7 @@ func shower(
 					return err
 				}
 				stalls.See(b, c.Now())
+				running.See(b, c.Now())
 				if err := emit(b.Events); err != nil {
 					return err
 				}
@@ -77,18 +81,16 @@ func shower(
 	}, nil
 }
 
-// watchStalls looks for stalled model calls until ctx is over.
-func watchStalls(ctx context.Context, c *console.Console, s *live.Stalls) {
+// watch looks for what takes long until ctx is over.
+func watch(ctx context.Context, look func()) {
 	const every = time.Second
-	var look func()
 	var timer *time.Timer
-	look = func() {
+	timer = time.AfterFunc(time.Hour, func() {
 		if ctx.Err() == nil {
-			s.Look(c.Now())
+			look()
 			timer.Reset(every)
 		}
-	}
-	timer = time.AfterFunc(time.Hour, look)
+	})
 	timer.Reset(every)
 	context.AfterFunc(ctx, func() { timer.Stop() })
 }

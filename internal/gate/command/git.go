@@ -457,6 +457,8 @@ func GitChangesTree(words []Word) (args []string, changes bool) {
 		changes = has("-u")
 	case "checkout-index":
 		changes = true
+	case "remote": // it removes what was fetched from there before it writes its config
+		changes = len(args) > 1 && (args[1] == "remove" || args[1] == "rm")
 	}
 	if !known {
 		args = nil

@@ -24,7 +24,7 @@ func (l *Login) home() (*url.URL, error) {
 // possible says why nobody can log in to the server; nil if that is not known.
 func (l *Login) possible() error {
 	if l.entry.Type == entry.Stdio {
-		return errors.New("it is a program on this machine, to which nobody logs in; its entry may give it a key in " +
+		return errors.New("it is a program on this machine, which has no login; its entry may give it a key in " +
 			"env")
 	}
 	for name := range l.entry.Headers {

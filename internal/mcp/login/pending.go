@@ -177,7 +177,7 @@ func (p *Pending) run(ctx context.Context, client *http.Client) error {
 	err = h.Authorize(ctx, r, resp)
 	switch {
 	case ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("nobody logged in within %v", patience)
+		return fmt.Errorf("there was no login within %v", patience)
 	case ctx.Err() != nil:
 		return errors.New("the login was given up")
 	case err != nil && open:

@@ -90,7 +90,7 @@ func meant(said string) string {
 		{"does not match pre-registered credentials", "the server has users log in somewhere else than the " +
 			"\"issuer\" of its entry says, so the client id is not sent there"},
 		{"does not implement PKCE", "the authorization server does not keep a login from others who listen (PKCE), " +
-			"so nobody is sent there"},
+			"so you are not sent there"},
 		{"got metadata resource", "what the server says of where to log in is about another address, so it is not " +
 			"followed"},
 		{"issuer", "the authorization server says that it is another one than the server named, so it is not trusted"},
@@ -101,7 +101,7 @@ func meant(said string) string {
 		{"does not use HTTPS", "the server names an address to log in at that is not encrypted, so nothing is sent " +
 			"there"},
 		{"disallowed scheme", "the server names an address to log in at that is no address of the web"},
-		{"redirect", "the server sends elsewhere whoever asks where to log in, which is not followed"},
+		{"redirect", "the server redirects the question where to log in, which is not followed"},
 		{"cannot parse", "what the authorization server gave is no token that can be read"},
 		{"missing access_token", "what the authorization server gave is no token that can be read"},
 		{"registration", "the authorization server answered the wish to be registered with what cannot be read"},
