@@ -26,6 +26,7 @@ type folders struct {
 	began time.Time
 	fails map[string]error
 	takes map[string]time.Duration
+	files int // that a folder has: how many are there is told each tenth of a second
 }
 
 func newFolders() *folders {
@@ -70,6 +71,10 @@ func (f *folders) note(text string) {
 }
 
 func (f *folders) Open(ctx context.Context, o session.Opening) (troupe.WorkspaceBase, error) {
+	for done := range f.files {
+		time.Sleep(time.Second / 10)
+		o.Progress(done+1, f.files)
+	}
 	return troupe.WorkspaceBase{Commit: "base of " + o.Session.Workspace.Name}, f.does(ctx, "open", o.Session, "")
 }
 
@@ -156,6 +161,35 @@ func TestPlace(t *testing.T) {
 		// The model answers after a second each time, the child is born at 1.
 		f.want(t, "1s open Tree", "4s open Tree done", "7s save Tree all", "8s save Tree done", "8s close Tree",
 			"9s close Tree done")
+		h.checkTree()
+	})
+}
+
+// TestPlaceProgress: how far the making of a folder has come is told a few times a second, behind what is committed by
+// then, and of no call.
+func TestPlaceProgress(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, f := newHome(t), newFolders()
+		f.files = 12
+		var got []string
+		p := h.start(plays{"main": {call("Agent:^Tree"), say("ok")},
+			"main/Tree": {call("Edit:work"), say("all done")}}.reply, func(p *process) {
+			p.deps = func(d *session.Deps) {
+				d.Workspaces = f
+				d.Deltas = func(_, _ troupe.SessionID, d session.Delta) {
+					if d.Stage == troupe.StageWorkspace && d.Call == (troupe.Coord{}) {
+						got = append(got, fmt.Sprintf("%d of %d behind %d", d.Done, d.All, d.After))
+					}
+				}
+			}
+		})
+		p.begin(troupe.Caps{MaxDepth: 1}).end()
+		// The reply, event 4, came after a second.
+		want := "3 of 12 behind 4; 6 of 12 behind 4; 9 of 12 behind 4; 12 of 12 behind 5"
+		if got := strings.Join(got, "; "); got != want {
+			t.Error(got)
+		}
 		h.checkTree()
 	})
 }
