@@ -26,6 +26,7 @@ type folders struct {
 	began time.Time
 	fails map[string]error
 	takes map[string]time.Duration
+	base  string
 	files int // that a folder has: how many are there is told each tenth of a second
 }
 
@@ -75,7 +76,7 @@ func (f *folders) Open(ctx context.Context, o session.Opening) (troupe.Workspace
 		time.Sleep(time.Second / 10)
 		o.Progress(done+1, f.files)
 	}
-	return troupe.WorkspaceBase{Commit: "base of " + o.Session.Workspace.Name}, f.does(ctx, "open", o.Session, "")
+	return troupe.WorkspaceBase{Commit: cmp.Or(f.base, "base of "+o.Session.Workspace.Name)}, f.does(ctx, "open", o.Session, "")
 }
 
 func (f *folders) Save(ctx context.Context, s troupe.Session, changed []string) (troupe.Checkpoint, error) {
@@ -310,6 +311,43 @@ func TestPlaceKilled(t *testing.T) {
 			h.checkTree()
 		})
 	}
+}
+
+// TestPlaceMovedBase: a folder that began with something else than the log says is not gone on in.
+func TestPlaceMovedBase(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, f := newHome(t), newFolders()
+		model := plays{"main": {call("Agent:^Tree"), say("ok")},
+			"main/Tree": {call("Edit:a"), call("Edit:work"), say("all done")}}.reply
+		p := h.start(model, f.with)
+		p.begin(troupe.Caps{MaxDepth: 1})
+		pass(5500 * time.Millisecond)
+		p.pool.Close()
+		f.base = "another"
+		h.adopt(model, false, f.with).end()
+		if child := h.called("Tree"); child.Status != troupe.Failed ||
+			!strings.Contains(child.Error, "it began with commit base of Tree, and now with another") {
+			t.Errorf("%s: %s", child.Status, child.Error)
+		}
+		h.checkTree()
+	})
+}
+
+// TestPlaceOfChildAttended: in a conversation, too, the folder of an agent that the main agent started is closed.
+func TestPlaceOfChildAttended(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, f := newHome(t), newFolders()
+		p := h.start(plays{"main": {call("Agent:^Tree"), say("ok")}, "main/Tree": {call("Edit:work"), say("done")}}.reply,
+			f.with)
+		p.settings.Attended = true
+		p.begin(troupe.Caps{MaxDepth: 1}).end()
+		if got := fmt.Sprint(f.notes); !strings.Contains(got, "close Tree done") {
+			t.Error(got)
+		}
+		h.checkTree()
+	})
 }
 
 // TestPlaceWanted: words that come while the folder is closed have the run go on, in the folder as it was.
