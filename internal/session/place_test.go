@@ -73,10 +73,11 @@ func (f *folders) note(text string) {
 
 func (f *folders) Open(ctx context.Context, o session.Opening) (troupe.WorkspaceBase, error) {
 	for done := range f.files {
-		time.Sleep(time.Second / 10)
+		<-time.After(time.Second / 10)
 		o.Progress(done+1, f.files)
 	}
-	return troupe.WorkspaceBase{Commit: cmp.Or(f.base, "base of "+o.Session.Workspace.Name)}, f.does(ctx, "open", o.Session, "")
+	base := troupe.WorkspaceBase{Commit: cmp.Or(f.base, "base of "+o.Session.Workspace.Name)}
+	return base, f.does(ctx, "open", o.Session, "")
 }
 
 func (f *folders) Save(ctx context.Context, s troupe.Session, changed []string) (troupe.Checkpoint, error) {
@@ -339,8 +340,8 @@ func TestPlaceOfChildAttended(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, f := newHome(t), newFolders()
-		p := h.start(plays{"main": {call("Agent:^Tree"), say("ok")}, "main/Tree": {call("Edit:work"), say("done")}}.reply,
-			f.with)
+		p := h.start(plays{"main": {call("Agent:^Tree"), say("ok")},
+			"main/Tree": {call("Edit:work"), say("done")}}.reply, f.with)
 		p.settings.Attended = true
 		p.begin(troupe.Caps{MaxDepth: 1}).end()
 		if got := fmt.Sprint(f.notes); !strings.Contains(got, "close Tree done") {

@@ -49,8 +49,8 @@ func TestMakings(t *testing.T) {
 	s := NewStalls(func(text string) { said = append(said, text) })
 	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	tells := func(second, done int) {
-		s.See(wire.Batch{Deltas: []wire.Delta{{Session: "a", Stage: troupe.StageWorkspace, Done: done, All: 1_250_000}}},
-			at.Add(time.Duration(second)*time.Second))
+		d := wire.Delta{Session: "a", Stage: troupe.StageWorkspace, Done: done, All: 1_250_000}
+		s.See(wire.Batch{Deltas: []wire.Delta{d}}, at.Add(time.Duration(second)*time.Second))
 	}
 	s.See(wire.Batch{Events: []troupe.Event{{Session: "a", Body: troupe.Created{Name: "fix"}}}}, at)
 	tells(0, 10)

@@ -78,7 +78,8 @@ func TestS05Removed(t *testing.T) {
 				}
 			}
 			b.open(ws)
-			if get(filepath.Join(ws.Top, "own.txt")) != "line of the agent\n" || there(filepath.Join(ws.Top, "theirs.txt")) {
+			if get(filepath.Join(ws.Top, "own.txt")) != "line of the agent\n" ||
+				there(filepath.Join(ws.Top, "theirs.txt")) {
 				t.Error("it is not what was saved")
 			}
 			if res := b.close(ws); res.Files != 1 || b.show(res.Tip, "own.txt") != "line of the agent\n" {
@@ -100,7 +101,8 @@ func TestHostileSubmodules(t *testing.T) {
 	for name, settings := range map[string]string{
 		"ext":     "url = ext::" + command + "\n\tupdate = !" + command,
 		"options": "url = --upload-pack=" + command + "\n\tupdate = rebase",
-		"out":     "url = " + b.home + "\n\tupdate = !" + command + "\n\tignore = none\n\tfetchRecurseSubmodules = true",
+		"out": "url = " + b.home + "\n\tupdate = !" + command +
+			"\n\tignore = none\n\tfetchRecurseSubmodules = true",
 	} {
 		f, err := os.OpenFile(filepath.Join(b.dir, ".gitmodules"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 		if err != nil {
