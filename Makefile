@@ -65,8 +65,9 @@ test: lint build ## everything a change must pass
 	$(SKIPS) $(GO) test -short $(RACE) $(if $(RACE),$(UNRACED)) -ldflags='-s -w' -vet=off -timeout 15m $(RACED)
 	@$(GO) run ./scripts/skips -show bin/skips.txt
 
-test-long: build ## what takes longer: all attacks on every kernel, 5,000 agents in one reply, and many more seeds
+test-long: build ## what takes longer: all attacks on every kernel, 5,000 agents in one reply, 50 worktrees, and many more kills and seeds
 	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe TROUPE_ALL_ATTACKS=1 TROUPE_ALL_AGENTS=1 $(GO) test -timeout 90m -parallel 4 ./internal/e2e ./internal/sandbox
+	TROUPE_ALL_WORKTREES=1 $(GO) test -timeout 90m ./internal/workspace/worktree
 	$(GO) test -timeout 90m ./internal/sim -seeds 200000
 	$(GO) test $(RACE) $(if $(RACE),$(UNRACED)) -timeout 90m ./internal/sim -run 'TestSeeds$$' -seeds 10000
 

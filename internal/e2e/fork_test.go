@@ -15,7 +15,7 @@ import (
 )
 
 // newCached is a place whose provider charges what it is sent as Anthropic documents its cache.
-func newCached(t *testing.T, h modeltest.Handler, firstByte time.Duration) (*place, *modeltest.Cache) {
+func newCached(t testing.TB, h modeltest.Handler, firstByte time.Duration) (*place, *modeltest.Cache) {
 	t.Helper()
 	c := modeltest.NewCache(1024, time.Now)
 	s := modeltest.NewAnthropic(h, modeltest.Options{Keep: 1000, Cache: c, Fork: isFork, FirstByte: firstByte})
@@ -66,6 +66,26 @@ func said(r *modeltest.Request, words ...string) bool {
 // saved is on the bill.
 func TestForksAreCheap(t *testing.T) {
 	t.Parallel()
+	warm, cold := forksAndCold(t)
+	t.Logf("forks cost %.3f of agents that are told the same", warm/cold)
+	if warm/cold > 0.15 {
+		t.Errorf("forks cost %.0f, agents that are told the same %.0f", warm, cold)
+	}
+}
+
+// BenchmarkForkBills is what TestForksAreCheap measures.
+func BenchmarkForkBills(b *testing.B) {
+	var warm, cold float64
+	for b.Loop() {
+		w, c := forksAndCold(b)
+		warm, cold = warm+w, cold+c
+	}
+	b.ReportMetric(warm/cold, "x-cold")
+}
+
+// forksAndCold are the bills of three forks, and of three agents that are told the same.
+func forksAndCold(t testing.TB) (warm, cold float64) {
+	t.Helper()
 	const history, own = 400_000, 4_500 // bytes, of four to a token; a fork reads what all were told, and its own again
 	task := strings.Repeat("What one has to do alone. ", own/26)
 	p, _ := newCached(t, func(r *modeltest.Request) modeltest.Reply {
@@ -83,7 +103,6 @@ func TestForksAreCheap(t *testing.T) {
 	}
 	words := strings.Repeat("What was said before this. ", history/27)
 	tell("warm", words)
-	var cold, warm float64
 	for i := range 3 {
 		name := fmt.Sprintf("cold%d", i+1)
 		tell(name, fmt.Sprintf("cold agent %d\n%s\n%s", i+1, words, task))
@@ -102,11 +121,7 @@ func TestForksAreCheap(t *testing.T) {
 	if bill.Shared == nil || bill.Shared.Tokens < 3*history/4 {
 		t.Errorf("shared: %+v", bill.Shared)
 	}
-	ratio := warm / cold
-	t.Logf("forks cost %.3f of agents that are told the same", ratio)
-	if ratio > 0.15 {
-		t.Errorf("forks cost %.0f, agents that are told the same %.0f", warm, cold)
-	}
+	return warm, cold
 }
 
 // TestForkKnowsFiles: what a parent had read counts as read in its fork, as it was then.
@@ -151,6 +166,27 @@ func TestForkKnowsFiles(t *testing.T) {
 // it write if none waited for the first.
 func TestColdPrefixes(t *testing.T) {
 	t.Parallel()
+	alone, shared := prefixesWritten(t)
+	t.Logf("written to the cache: %d tokens where none waits, %d where nine follow the first: %.1f %% saved", alone,
+		shared, 100-100*float64(shared)/float64(alone))
+	if shared > alone/5 {
+		t.Errorf("%d tokens are written to the cache, of %d where none waits", shared, alone)
+	}
+}
+
+// BenchmarkColdPrefixes is what TestColdPrefixes measures.
+func BenchmarkColdPrefixes(b *testing.B) {
+	var alone, shared int64
+	for b.Loop() {
+		a, s := prefixesWritten(b)
+		alone, shared = alone+a, shared+s
+	}
+	b.ReportMetric(100-100*float64(shared)/float64(alone), "%-saved")
+}
+
+// prefixesWritten are the tokens that ten agents write to the cache where none waits, and where nine follow the first.
+func prefixesWritten(t testing.TB) (alone, shared int64) {
+	t.Helper()
 	const agents = 10
 	written := func(settings string) int64 {
 		var calls []modeltest.Call
@@ -179,11 +215,5 @@ func TestColdPrefixes(t *testing.T) {
 		}
 		return sum
 	}
-	alone, shared := written(`{"agents": {"wait_above_usd": 0}}`), written(`{}`)
-	t.Logf("written to the cache: %d tokens where none waits, %d where nine follow the first: %.1f %% saved", alone,
-		shared,
-		100-100*float64(shared)/float64(alone))
-	if shared > alone/5 {
-		t.Errorf("%d tokens are written to the cache, of %d where none waits", shared, alone)
-	}
+	return written(`{"agents": {"wait_above_usd": 0}}`), written(`{}`)
 }

@@ -206,7 +206,7 @@ func (p *place) report(ref string) wire.Report {
 	return run
 }
 
-func mailRead(t *testing.T, events []wire.Event) []troupe.MailID {
+func mailRead(t testing.TB, events []wire.Event) []troupe.MailID {
 	t.Helper()
 	var out []troupe.MailID
 	for _, b := range bodies[troupe.MailDelivered](t, events) {
@@ -217,13 +217,13 @@ func mailRead(t *testing.T, events []wire.Event) []troupe.MailID {
 	return out
 }
 
-func has[T troupe.Body](t *testing.T, events []wire.Event) bool {
+func has[T troupe.Body](t testing.TB, events []wire.Event) bool {
 	t.Helper()
 	return len(bodies[T](t, events)) > 0
 }
 
 // bodies picks the events of one kind.
-func bodies[T troupe.Body](t *testing.T, events []wire.Event) []T {
+func bodies[T troupe.Body](t testing.TB, events []wire.Event) []T {
 	t.Helper()
 	var out []T
 	for _, e := range events {

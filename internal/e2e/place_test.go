@@ -22,14 +22,14 @@ import (
 // place is one Troupe home with a project folder, and the environment of its processes.
 // Nothing of the surroundings gets in but PATH and what Go needs.
 type place struct {
-	t       *testing.T
+	t       testing.TB
 	dir     string // the project
 	root    string // holds everything; every process started here has it in its environment
 	environ []string
 	lacks   string // the parts of the sandbox that its machine is without (see TestWithout); "" is none
 }
 
-func newPlace(t *testing.T, environ ...string) *place {
+func newPlace(t testing.TB, environ ...string) *place {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -242,6 +242,8 @@ func (a *actor) take(ctx context.Context, in input) error {
 		return a.place.left(ctx, in)
 	case inPlace:
 		return a.place.done(in)
+	case inMaking:
+		a.place.tell(in)
 	case inNudge:
 	case inHooksRan:
 		return a.noteHooks(in.ran)

@@ -144,6 +144,8 @@ type Delta struct {
 	Output string
 	Stage  troupe.Stage
 	Call   troupe.Coord
+	// Done of All files of the session's folder are there. Such a piece is of no call.
+	Done, All int
 
 	After, No int64
 }

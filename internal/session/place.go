@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/gate"
@@ -35,6 +36,8 @@ type Opening struct {
 	Hides func(path string) bool
 	// Base is what the folder began with, as the log has it; nil: it was not there before.
 	Base *troupe.WorkspaceBase
+	// Progress is told now and then how many of its files are there, by one goroutine at a time; nil: nobody asks.
+	Progress func(done, all int)
 }
 
 // Wish is a workspace that is asked for.
@@ -173,11 +176,42 @@ func (p *place) ready(ctx context.Context, reads bool) bool {
 		if turn.Keeps(&p.a.st) {
 			o.Base = p.a.st.Place.Base
 		}
+		o.Progress = p.tells()
 		p.begin(ctx, placeOpens, func(ctx context.Context, _ troupe.Session, in *inPlace) {
 			in.base, in.err = p.a.h.d.Workspaces.Open(ctx, o)
 		})
 	}
 	return false
+}
+
+// tellEvery is how often it is told how far the making of a folder has come: a small one is there before.
+const tellEvery = 250 * time.Millisecond
+
+// inMaking is how far the making of the folder has come.
+type inMaking struct{ done, all int }
+
+func (inMaking) input() {}
+
+// tells has the actor told of the making of the folder; nil if no surface could be told.
+func (p *place) tells() func(done, all int) {
+	if p.a.h.d.Deltas == nil {
+		return nil
+	}
+	last := p.a.h.d.Now()
+	return func(done, all int) {
+		if now := p.a.h.d.Now(); now.Sub(last) >= tellEvery {
+			last = now
+			p.a.post(inMaking{done, all})
+		}
+	}
+}
+
+// tell tells those who watch how far the making of the folder has come.
+func (p *place) tell(in inMaking) {
+	if p.doing == placeOpens {
+		p.a.h.d.Deltas(p.a.root, p.a.id, Delta{After: p.a.st.Session.Seq, Stage: troupe.StageWorkspace, Done: in.done,
+			All: in.all})
+	}
 }
 
 // begin does something to the folder beside the actor.

@@ -26,6 +26,8 @@ type folders struct {
 	began time.Time
 	fails map[string]error
 	takes map[string]time.Duration
+	base  string
+	files int // that a folder has: how many are there is told each tenth of a second
 }
 
 func newFolders() *folders {
@@ -70,7 +72,12 @@ func (f *folders) note(text string) {
 }
 
 func (f *folders) Open(ctx context.Context, o session.Opening) (troupe.WorkspaceBase, error) {
-	return troupe.WorkspaceBase{Commit: "base of " + o.Session.Workspace.Name}, f.does(ctx, "open", o.Session, "")
+	for done := range f.files {
+		<-time.After(time.Second / 10)
+		o.Progress(done+1, f.files)
+	}
+	base := troupe.WorkspaceBase{Commit: cmp.Or(f.base, "base of "+o.Session.Workspace.Name)}
+	return base, f.does(ctx, "open", o.Session, "")
 }
 
 func (f *folders) Save(ctx context.Context, s troupe.Session, changed []string) (troupe.Checkpoint, error) {
@@ -156,6 +163,35 @@ func TestPlace(t *testing.T) {
 		// The model answers after a second each time, the child is born at 1.
 		f.want(t, "1s open Tree", "4s open Tree done", "7s save Tree all", "8s save Tree done", "8s close Tree",
 			"9s close Tree done")
+		h.checkTree()
+	})
+}
+
+// TestPlaceProgress: how far the making of a folder has come is told a few times a second, behind what is committed by
+// then, and of no call.
+func TestPlaceProgress(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, f := newHome(t), newFolders()
+		f.files = 12
+		var got []string
+		p := h.start(plays{"main": {call("Agent:^Tree"), say("ok")},
+			"main/Tree": {call("Edit:work"), say("all done")}}.reply, func(p *process) {
+			p.deps = func(d *session.Deps) {
+				d.Workspaces = f
+				d.Deltas = func(_, _ troupe.SessionID, d session.Delta) {
+					if d.Stage == troupe.StageWorkspace && d.Call == (troupe.Coord{}) {
+						got = append(got, fmt.Sprintf("%d of %d behind %d", d.Done, d.All, d.After))
+					}
+				}
+			}
+		})
+		p.begin(troupe.Caps{MaxDepth: 1}).end()
+		// The reply, event 4, came after a second.
+		want := "3 of 12 behind 4; 6 of 12 behind 4; 9 of 12 behind 4; 12 of 12 behind 5"
+		if got := strings.Join(got, "; "); got != want {
+			t.Error(got)
+		}
 		h.checkTree()
 	})
 }
@@ -276,6 +312,43 @@ func TestPlaceKilled(t *testing.T) {
 			h.checkTree()
 		})
 	}
+}
+
+// TestPlaceMovedBase: a folder that began with something else than the log says is not gone on in.
+func TestPlaceMovedBase(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, f := newHome(t), newFolders()
+		model := plays{"main": {call("Agent:^Tree"), say("ok")},
+			"main/Tree": {call("Edit:a"), call("Edit:work"), say("all done")}}.reply
+		p := h.start(model, f.with)
+		p.begin(troupe.Caps{MaxDepth: 1})
+		pass(5500 * time.Millisecond)
+		p.pool.Close()
+		f.base = "another"
+		h.adopt(model, false, f.with).end()
+		if child := h.called("Tree"); child.Status != troupe.Failed ||
+			!strings.Contains(child.Error, "it began with commit base of Tree, and now with another") {
+			t.Errorf("%s: %s", child.Status, child.Error)
+		}
+		h.checkTree()
+	})
+}
+
+// TestPlaceOfChildAttended: in a conversation, too, the folder of an agent that the main agent started is closed.
+func TestPlaceOfChildAttended(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, f := newHome(t), newFolders()
+		p := h.start(plays{"main": {call("Agent:^Tree"), say("ok")},
+			"main/Tree": {call("Edit:work"), say("done")}}.reply, f.with)
+		p.settings.Attended = true
+		p.begin(troupe.Caps{MaxDepth: 1}).end()
+		if got := fmt.Sprint(f.notes); !strings.Contains(got, "close Tree done") {
+			t.Error(got)
+		}
+		h.checkTree()
+	})
 }
 
 // TestPlaceWanted: words that come while the folder is closed have the run go on, in the folder as it was.

@@ -236,6 +236,10 @@ type Delta struct {
 	Output string       `json:"output,omitempty"`
 	Stage  troupe.Stage `json:"stage,omitempty"`
 	Call   troupe.Coord `json:"call,omitzero"`
+	// Done of All files of the folder that is made for the session are there. Such a piece has the stage "workspace",
+	// is of no call, and comes a few times a second while that goes on.
+	Done int `json:"done,omitempty"`
+	All  int `json:"all,omitempty"`
 	// After is the last event of the session that was committed when the call began: the piece is
 	// part of the reply whose event is the next one that ends a reply. No counts the pieces of one
 	// call from 1, so that a reader notices one that is missing.

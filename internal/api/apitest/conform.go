@@ -317,7 +317,7 @@ func Streams(t *testing.T, w *World, a api.API) {
 		}
 		w.Commit(Child, troupe.Started{Run: 6})
 		until(func() bool { return last[Child] == end() }) // it can be asked again
-		d := wire.Delta{Session: Child, Text: "<two>\n\nlines", After: end(), No: 1}
+		d := wire.Delta{Session: Child, Text: "<two>\n\nlines", Done: 1, All: 2, After: end(), No: 1}
 		w.Say(d)
 		until(func() bool { return len(said) > 0 })
 		if len(said) != 1 || said[0] != d {

@@ -76,8 +76,7 @@ func (b *Broker) Moved(root troupe.SessionID) {
 func (b *Broker) Delta(root, id troupe.SessionID, d session.Delta) {
 	if t := b.tree(root); t != nil {
 		piece := wire.Delta{Session: id, Text: d.Text, Thinking: d.Thinking, Tool: d.Tool, Output: d.Output,
-			Stage: d.Stage,
-			Call:  d.Call, After: d.After, No: d.No}
+			Stage: d.Stage, Call: d.Call, Done: d.Done, All: d.All, After: d.After, No: d.No}
 		t.each(func(f *Follower) { f.delta(piece) })
 	}
 }

@@ -212,6 +212,15 @@ func (f *fake) waits(call troupe.Coord, stage troupe.Stage) {
 	f.wake()
 }
 
+// makes tells how far the main agent's folder has come.
+func (f *fake) makes(done, all int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.deltas = append(f.deltas, wire.Delta{Session: rootID, Stage: troupe.StageWorkspace, Done: done, All: all,
+		After: f.seq[rootID]})
+	f.wake()
+}
+
 // says has the main agent say something and end its run.
 func (f *fake) says(text string) {
 	end := ended(troupe.Completed)

@@ -175,3 +175,29 @@ func TestEscapeStops(t *testing.T) {
 	p.leaves()
 	f.heardAll(t, "begin false", "work", "stop m00000000000 now=true tree=false")
 }
+
+// TestFolderInTheMaking: a call that waits for its agent's folder says how far that has come, while it is made.
+func TestFolderInTheMaking(t *testing.T) {
+	t.Parallel()
+	at := troupe.Coord{Reply: 1}
+	f := newFake(func(f *fake, _ string) {
+		f.makes(1, 50_000) // before any call
+	})
+	p := sitAt(t, f, wire.Begin{}, 100)
+	p.sees("\n>")
+	p.Keys("go\r")
+	f.heardAll(t, "begin false", "go")
+	f.until(t.Context(), func() bool { return len(f.deltas) == 0 })
+	f.add(rootID, troupe.Replied{Reply: 1, Blocks: []troupe.Block{
+		callBlock(1, 0, "Bash", `{"command":"go test ./..."}`)}})
+	f.waits(at, troupe.StageWorkspace)
+	p.seconds.Store(9)
+	p.shows("waits for its folder")
+	f.makes(12_000, 50_000)
+	p.seconds.Add(1)
+	p.shows("· making its folder: 12,000 of 50,000 files · Esc stops")
+	f.add(rootID, troupe.WorkspaceReady{})
+	f.waits(at, troupe.StageWorkspace) // while it is saved
+	p.seconds.Add(1)
+	p.shows("· waits for its folder · Esc stops")
+}

@@ -356,6 +356,20 @@ func Line(s string, n int) string {
 	return string(r)
 }
 
+// Making says how far a folder has come that is made for an agent.
+func Making(done, all int) string {
+	return fmt.Sprintf("making its folder: %s of %s files", grouped(done), grouped(all))
+}
+
+// grouped writes a number with a comma between thousands.
+func grouped(n int) string {
+	text := strconv.Itoa(n)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}
+
 // Count says how many of something there are.
 func Count(n int, one string) string {
 	if n == 1 {

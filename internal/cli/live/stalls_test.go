@@ -41,3 +41,28 @@ func TestStalls(t *testing.T) {
 		t.Errorf("%q", said)
 	}
 }
+
+// TestMakings: a folder that takes long is told of after a while, and now and then until it is there.
+func TestMakings(t *testing.T) {
+	t.Parallel()
+	var said []string
+	s := NewStalls(func(text string) { said = append(said, text) })
+	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	tells := func(second, done int) {
+		d := wire.Delta{Session: "a", Stage: troupe.StageWorkspace, Done: done, All: 1_250_000}
+		s.See(wire.Batch{Deltas: []wire.Delta{d}}, at.Add(time.Duration(second)*time.Second))
+	}
+	s.See(wire.Batch{Events: []troupe.Event{{Session: "a", Body: troupe.Created{Name: "fix"}}}}, at)
+	tells(0, 10)
+	tells(2, 20)
+	tells(3, 999)
+	tells(12, 100_000)
+	tells(13, 1_000_000)
+	s.See(wire.Batch{Events: []troupe.Event{{Session: "a", Body: troupe.WorkspaceReady{}}}}, at.Add(14*time.Second))
+	tells(60, 5) // it is made again
+	want := []string{"fix: making its folder: 999 of 1,250,000 files",
+		"fix: making its folder: 1,000,000 of 1,250,000 files"}
+	if !slices.Equal(said, want) {
+		t.Errorf("%q", said)
+	}
+}

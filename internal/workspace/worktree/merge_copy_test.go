@@ -1,10 +1,8 @@
 package worktree
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/troupe-dev/troupe"
@@ -76,79 +74,4 @@ func TestMergeEmpty(t *testing.T) {
 	if m := b.merge(ws, Into{}); len(m.Conflicts) != 1 || len(m.Changes) > 0 {
 		t.Errorf("%+v", m)
 	}
-}
-
-// TestPains28: many agents that commit, end and merge at once on one repository all get there, while it is collected.
-func TestPains28(t *testing.T) {
-	b := newBench(t)
-	const many = 16
-	for i := range many {
-		b.write(fmt.Sprintf("own%d.txt", i), "1\n")
-	}
-	b.git(b.dir, "add", "-A")
-	b.git(b.dir, "commit", "-qm", "many")
-	errs := make([]error, many)
-	all := make([]troupe.Workspace, many)
-	for i := range many {
-		all[i] = b.plan(fmt.Sprintf("agent%d", i))
-	}
-	var group sync.WaitGroup
-	var folder sync.Mutex // which the gate is, in a session
-	for i, ws := range all {
-		group.Go(func() {
-			errs[i] = func() error {
-				if _, err := b.k.Open(t.Context(), ws, Making{}); err != nil {
-					return err
-				}
-				put(t, filepath.Join(ws.Top, fmt.Sprintf("own%d.txt", i)), "2\n")
-				if out, err := b.try(ws.Top, "commit", "-qam", "own"); err != nil {
-					return fmt.Errorf("%w: %s", err, out)
-				}
-				if res, err := b.k.Close(t.Context(), ws, "end"); err != nil || res.Commits != 1 {
-					return fmt.Errorf("closed: %+v, %w", res, err)
-				}
-				folder.Lock()
-				defer folder.Unlock()
-				m, err := b.k.Merge(t.Context(), ws, Into{})
-				if err == nil && len(m.Changes) != 1 {
-					err = fmt.Errorf("merged: %+v", m)
-				}
-				if err == nil {
-					_, err = Apply(b.dir, m.Changes)
-				}
-				return err
-			}()
-		})
-	}
-	ended := make(chan struct{})
-	collected := make(chan error)
-	go func() {
-		for n := 0; ; n++ {
-			select {
-			case <-ended:
-				collected <- nil
-				return
-			default:
-			}
-			if out, err := b.try(b.dir, "gc", "-q", "--prune=now"); err != nil {
-				<-ended
-				collected <- fmt.Errorf("gc %d: %w: %s", n, err, out)
-				return
-			}
-		}
-	}()
-	group.Wait()
-	close(ended)
-	if err := <-collected; err != nil {
-		t.Error(err)
-	}
-	for i, err := range errs {
-		if err != nil {
-			t.Errorf("agent%d: %v", i, err)
-		}
-		if got := get(filepath.Join(b.dir, fmt.Sprintf("own%d.txt", i))); got != "2\n" {
-			t.Errorf("own%d.txt: %q", i, got)
-		}
-	}
-	b.fsck(filepath.Join(b.dir, ".git"))
 }

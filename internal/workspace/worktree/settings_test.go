@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -150,52 +149,4 @@ func TestLocksOfOthers(t *testing.T) {
 	if res := b.close(ws); !res.Gone || res.Branch != ws.Branch {
 		t.Errorf("result: %+v", res)
 	}
-}
-
-// TestManyAtOnce: worktrees of one repository are made, saved and ended side by side while it is collected, by two
-// keepers as two processes have them; none fails, and nothing is lost.
-func TestManyAtOnce(t *testing.T) {
-	const agents = 12
-	b := newBench(t)
-	keepers := []*Keeper{b.k, b.keeper()}
-	stop, collected := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(collected)
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				_, _ = b.try(b.dir, "gc", "-q", "--prune=now") // two at a time may be in each other's way
-			}
-		}
-	}()
-	var wait sync.WaitGroup
-	lines := make([]string, agents)
-	for i := range agents {
-		ws := b.plan(fmt.Sprintf("agent-%d", i))
-		lines[i] = fmt.Sprintf("line of agent %d", i)
-		wait.Go(func() {
-			k := keepers[i%2]
-			if _, err := k.Open(t.Context(), ws, Making{}); err != nil {
-				t.Errorf("open %d: %v", i, err)
-				return
-			}
-			put(t, filepath.Join(ws.Top, "a.txt"), lines[i]+"\n")
-			if out, err := b.try(ws.Top, "commit", "-qam", lines[i]); err != nil {
-				t.Errorf("commit %d: %v %s", i, err, out)
-			}
-			if _, err := keepers[(i+1)%2].Save(t.Context(), ws, nil); err != nil {
-				t.Errorf("save %d: %v", i, err)
-			}
-			if res, err := k.Close(t.Context(), ws, "end"); err != nil || !res.Gone || res.Commits != 1 {
-				t.Errorf("close %d: %+v, %v", i, res, err)
-			}
-		})
-	}
-	wait.Wait()
-	close(stop)
-	<-collected
-	b.has(b.dir, lines)
-	b.fsck(filepath.Join(b.dir, ".git"))
 }

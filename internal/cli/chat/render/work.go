@@ -114,6 +114,7 @@ type worker struct {
 	summary   bool      // and it is for a summary
 	failed    *troupe.ModelFailed
 	calls     []*job
+	making    string       // how far its folder has come; "" if that is not known to be in the making
 	early     []wire.Delta // about calls of a reply whose event has not come yet
 }
 
@@ -174,6 +175,8 @@ func (w *Work) Delta(d wire.Delta, at time.Time) {
 	a := w.byID[d.Session]
 	switch {
 	case a == nil:
+	case d.All > 0:
+		a.making = console.Making(d.Done, d.All)
 	case d.Stage != "" && a.call(d.Call) == nil:
 		if len(a.early) == 0 || a.early[0].Call.Reply == d.Call.Reply {
 			a.early = append(a.early, d)
@@ -207,6 +210,7 @@ func (w *Work) agent(id troupe.SessionID) *worker {
 // Event follows one event. Those of one session must come in order.
 func (w *Work) Event(e troupe.Event) {
 	a := w.agent(e.Session)
+	a.making = "" // or it is told of again at once
 	w.stand(e)
 	switch b := e.Body.(type) {
 	case troupe.Created:
@@ -404,8 +408,8 @@ func (w *Work) rowsOf(a *worker, now time.Time, all bool) []string {
 		switch {
 		case c.waits:
 			took += " · waits for your answer"
-		case c.kept() != "":
-			took += " · " + c.kept() + w.stops(a)
+		case c.kept(a) != "":
+			took += " · " + c.kept(a) + w.stops(a)
 		case c.limit > 0:
 			took += " of " + seconds(c.limit) + w.stops(a)
 		}
@@ -420,14 +424,14 @@ func (w *Work) rowsOf(a *worker, now time.Time, all bool) []string {
 }
 
 // kept is what keeps a command from running, in words; "" if nothing does.
-func (j *job) kept() string {
+func (j *job) kept(a *worker) string {
 	switch j.stage {
 	case troupe.StageHidden:
 		return "looking for hidden files"
 	case troupe.StageProcessor:
 		return "waits for a processor"
 	case troupe.StageWorkspace:
-		return "waits for its folder"
+		return cmp.Or(a.making, "waits for its folder")
 	case troupe.StageRepository:
 		return "waits for another command of git"
 	case troupe.StageRuns:
