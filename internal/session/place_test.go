@@ -73,16 +73,16 @@ func (f *folders) Open(ctx context.Context, o session.Opening) (troupe.Workspace
 	return troupe.WorkspaceBase{Commit: "base of " + o.Session.Workspace.Name}, f.does(ctx, "open", o.Session, "")
 }
 
-func (f *folders) Save(ctx context.Context, s troupe.Session, changed []string) (troupe.Checkpoint, error) {
-	more := " " + strings.Join(changed, ",")
-	if changed == nil {
+func (f *folders) Save(ctx context.Context, s troupe.Session, u session.Unsaved) (troupe.Checkpoint, error) {
+	more := " " + strings.Join(u.Files, ",")
+	if u.Files == nil {
 		more = " all"
 	}
 	return troupe.Checkpoint{Tree: "tree of " + s.Workspace.Name}, f.does(ctx, "save", s, more)
 }
 
-func (f *folders) Close(ctx context.Context, s troupe.Session, stay string) (troupe.WorkspaceResult, error) {
-	w := s.Workspace
+func (f *folders) Close(ctx context.Context, s troupe.Session, c session.Closing) (troupe.WorkspaceResult, error) {
+	w, stay := s.Workspace, c.Stay
 	if stay != "" {
 		stay = " stays: " + stay
 	}

@@ -104,7 +104,7 @@ func TestPains28(t *testing.T) {
 				if out, err := b.try(ws.Top, "commit", "-qam", "own"); err != nil {
 					return fmt.Errorf("%w: %s", err, out)
 				}
-				if res, err := b.k.Close(t.Context(), ws, "end"); err != nil || res.Commits != 1 {
+				if res, err := b.k.Close(t.Context(), ws, "end", ""); err != nil || res.Commits != 1 {
 					return fmt.Errorf("closed: %+v, %w", res, err)
 				}
 				folder.Lock()

@@ -141,7 +141,7 @@ func TestLocksOfOthers(t *testing.T) {
 	lock := filepath.Join(b.dir, ".git/refs/heads/troupe/locks.lock")
 	put(t, lock, "")
 	b.k.patience = 200 * time.Millisecond
-	if _, err := b.k.Close(t.Context(), ws, "end"); err == nil || !strings.Contains(err.Error(), "locks.lock") ||
+	if _, err := b.k.Close(t.Context(), ws, "end", ""); err == nil || !strings.Contains(err.Error(), "locks.lock") ||
 		!there(ws.Top) {
 		t.Errorf("locked: %v", err)
 	}
@@ -185,10 +185,10 @@ func TestManyAtOnce(t *testing.T) {
 			if out, err := b.try(ws.Top, "commit", "-qam", lines[i]); err != nil {
 				t.Errorf("commit %d: %v %s", i, err, out)
 			}
-			if _, err := keepers[(i+1)%2].Save(t.Context(), ws, nil); err != nil {
+			if _, err := keepers[(i+1)%2].Save(t.Context(), ws, nil, ""); err != nil {
 				t.Errorf("save %d: %v", i, err)
 			}
-			if res, err := k.Close(t.Context(), ws, "end"); err != nil || !res.Gone || res.Commits != 1 {
+			if res, err := k.Close(t.Context(), ws, "end", ""); err != nil || !res.Gone || res.Commits != 1 {
 				t.Errorf("close %d: %+v, %v", i, res, err)
 			}
 		})
