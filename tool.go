@@ -131,6 +131,7 @@ type Access struct {
 // agent's words and does not come from them.
 type Evidence struct {
 	Files    []FileTouch  `json:"files,omitempty"`
+	More     int          `json:"more_files,omitempty"` // files that were written too and are not listed
 	Commands []CommandRun `json:"commands,omitempty"`
 	// Denied lists calls that permissions refused, children's included.
 	Denied []Denial `json:"denied,omitempty"`
@@ -153,6 +154,7 @@ type FileTouch struct {
 	// write with New set replaced nothing. Undo goes by both.
 	Before string `json:"before,omitempty"`
 	New    bool   `json:"new,omitempty"`
+	Gone   bool   `json:"gone,omitempty"` // it was there, and is no more; only in the evidence of a run
 	// Lines added and removed by a write, against the content before it.
 	Added   int `json:"added,omitempty"`
 	Removed int `json:"removed,omitempty"`

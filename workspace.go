@@ -113,8 +113,21 @@ type WorkspaceBase struct {
 type Checkpoint struct {
 	Tree string `json:"tree"`          // id of git
 	Tip  string `json:"tip,omitempty"` // what the session's own HEAD was at
-	// Files are how many differ from the checkpoint before.
-	Files int `json:"files,omitempty"`
+	// Files are how many differ from the checkpoint before it in the log, and Changed the first of them.
+	Files   int           `json:"files,omitempty"`
+	Changed []FileChanged `json:"changed,omitempty"`
+}
+
+// MostChanged is how many files a checkpoint lists.
+const MostChanged = 200
+
+// FileChanged is one file that two checkpoints differ in, whoever or whatever changed it.
+type FileChanged struct {
+	Path    string `json:"path"` // below the top of the workspace
+	New     bool   `json:"new,omitempty"`
+	Gone    bool   `json:"gone,omitempty"`
+	Added   int    `json:"added,omitempty"` // lines; none of what is no text
+	Removed int    `json:"removed,omitempty"`
 }
 
 // WorkspaceReady says that the session's own folder is there, and what it began with. Until then no tool of the session
@@ -126,6 +139,9 @@ type WorkspaceReady struct {
 // WorkspaceSaved names the content of the folder after what the calls so far did to it.
 type WorkspaceSaved struct {
 	Checkpoint Checkpoint `json:"checkpoint"`
+	// After is the number of the last event before it was begun: it has all that was done by then. 0: an older version
+	// wrote it.
+	After int64 `json:"after,omitempty"`
 	// Problem is why there is no checkpoint, or not all in it; "" if there is none.
 	Problem string `json:"problem,omitempty"`
 }
@@ -172,6 +188,9 @@ type WorkspaceResult struct {
 	Files   int    `json:"files,omitempty"`
 	Added   int    `json:"added,omitempty"` // lines
 	Removed int    `json:"removed,omitempty"`
+	// Run is what the folder held at the end, with the files that differ from what it held when the run began; nil: an
+	// older version wrote it, or that could not be found out.
+	Run *Checkpoint `json:"run,omitempty"`
 	// Conflicts are the files that the caller has changed otherwise since; nil: it would merge cleanly. Unmerged says
 	// why that could not be found out.
 	Conflicts []string `json:"conflicts,omitempty"`

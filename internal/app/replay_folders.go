@@ -80,7 +80,7 @@ func (p played) Open(_ context.Context, o session.Opening) (troupe.WorkspaceBase
 }
 
 // Save implements session.Workspaces.
-func (p played) Save(_ context.Context, s troupe.Session, _ []string) (troupe.Checkpoint, error) {
+func (p played) Save(_ context.Context, s troupe.Session, _ session.Unsaved) (troupe.Checkpoint, error) {
 	saved := p.player.Folders().Saved(s)
 	if saved.Problem != "" {
 		return saved.Checkpoint, errors.New(saved.Problem)
@@ -89,7 +89,7 @@ func (p played) Save(_ context.Context, s troupe.Session, _ []string) (troupe.Ch
 }
 
 // Close implements session.Workspaces.
-func (p played) Close(_ context.Context, s troupe.Session, _ string) (troupe.WorkspaceResult, error) {
+func (p played) Close(_ context.Context, s troupe.Session, _ session.Closing) (troupe.WorkspaceResult, error) {
 	if r, ok := p.player.Folders().Left(s); ok {
 		return r, nil
 	}

@@ -156,7 +156,10 @@ func (a sessions) Report(ctx context.Context, id troupe.SessionID) (wire.Report,
 	for i := range out.Agents {
 		row := &out.Agents[i]
 		row.Evidence, row.ActiveMS = wire.EvidenceOf(ends[row.ID].Evidence), active[row.ID]
-		row.Kept = ends[row.ID].Workspace
+		if w := ends[row.ID].Workspace; w != nil {
+			kept := *w
+			kept.Run, row.Kept = nil, &kept // the evidence has it
+		}
 	}
 	out.ActiveMS, out.Limit = active[s.Root], limitName(ends[s.Root].Limit)
 	for _, d := range ends[s.Root].Evidence.Denied {

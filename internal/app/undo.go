@@ -27,7 +27,10 @@ type Undo struct {
 	Same  []string // files that hold already what they held then
 	// Commands may have changed anything since; what they changed is not undone.
 	Commands []Command
+	Links    []string          // links in agents' own folders that were changed: they stay
+	Gone     []wire.GoneFolder // agents' own folders that are not there any more
 
+	past  past
 	last  int       // the root's last turn when it was made
 	seen  int       // how many undos there had been
 	after time.Time // of the last change by then
@@ -38,6 +41,7 @@ type UndoFile struct {
 	wire.UndoFile
 	Now, To string // hashes of what it holds and is to hold; "" is no file
 	mode    os.FileMode
+	Exec    *bool // whether it is to be executable; nil: as it is
 }
 
 // undoReport is what came of an undo.
@@ -62,14 +66,14 @@ func (a undoing) planUndo(ctx context.Context, root troupe.SessionID, turn int) 
 		}
 	}
 	if turn > 0 {
-		return a.backTo(h, turn), nil
+		return a.backTo(ctx, h, turn), nil
 	}
 	var last *Undo
 	for _, t := range slices.Backward(h.turns) {
 		if len(t.Files) == 0 || t.Undone {
 			continue
 		}
-		u := a.backTo(h, t.Number)
+		u := a.backTo(ctx, h, t.Number)
 		if len(u.Files) > 0 {
 			return u, nil
 		}
@@ -88,12 +92,15 @@ func (a undoing) planUndo(ctx context.Context, root troupe.SessionID, turn int) 
 }
 
 // backTo is the plan to go back to before a turn.
-func (a undoing) backTo(h *history, turn int) Undo {
+func (a undoing) backTo(ctx context.Context, h *history, turn int) Undo {
 	u := h.plan()
-	u.Turn, u.Commands = turn, h.commandsSince(turn)
+	u.Turn, u.Commands, u.Gone = turn, h.commandsSince(turn), h.goneSince(turn)
 	first, last := make(map[string]step), make(map[string]step)
 	mixed, modes := make(map[string]bool), make(map[string]uint32)
 	for _, s := range h.steps {
+		if own := h.folders[s.folder]; own != nil && own.gone {
+			continue
+		}
 		if s.mode != 0 {
 			modes[s.path] = s.mode
 		}
@@ -109,17 +116,24 @@ func (a undoing) backTo(h *history, turn int) Undo {
 			mixed[s.path] = true
 		}
 	}
-	store := a.app.contents(h.root)
 	for _, path := range slices.Sorted(maps.Keys(first)) {
 		s := first[path]
-		u.add(store, UndoFile{UndoFile: wire.UndoFile{Path: path, Mixed: mixed[path]}, To: s.from,
-			mode: os.FileMode(modes[path])}, last[path], s.lost)
+		if s.odd || last[path].odd {
+			u.Links = append(u.Links, path)
+			continue
+		}
+		f := UndoFile{UndoFile: wire.UndoFile{Path: path, Mixed: mixed[path]}, To: s.from,
+			mode: os.FileMode(modes[path])}
+		if s.saved {
+			f.Exec = &s.exec
+		}
+		u.add(ctx, f, last[path], s.lost)
 	}
 	return u
 }
 
 func (h *history) plan() Undo {
-	u := Undo{Root: h.root, last: len(h.turns), seen: len(h.entries)}
+	u := Undo{Root: h.root, past: h.past, last: len(h.turns), seen: len(h.entries)}
 	if n := len(h.steps); n > 0 {
 		u.after = h.steps[n-1].at
 	}
@@ -139,11 +153,14 @@ func (a undoing) planRedo(ctx context.Context, root troupe.SessionID) (Undo, err
 	}
 	u := h.plan()
 	u.Redo = e.Number
-	store := a.app.contents(root)
 	for _, f := range e.Files {
 		left := step{path: f.Path, from: f.From, to: f.To, half: !e.Done}
-		u.add(store, UndoFile{UndoFile: wire.UndoFile{Path: f.Path}, To: f.From, mode: os.FileMode(f.Mode)}, left,
-			false)
+		redo := UndoFile{UndoFile: wire.UndoFile{Path: f.Path}, To: f.From, mode: os.FileMode(f.Mode)}
+		if f.Exec {
+			exec := executable(redo.mode)
+			redo.Exec = &exec
+		}
+		u.add(ctx, redo, left, false)
 	}
 	return u, nil
 }
@@ -154,6 +171,9 @@ func (h *history) commandsSince(turn int) []Command {
 	began := h.turns[turn-1].At
 	for _, t := range h.turns {
 		for _, c := range t.Commands {
+			if c.Known {
+				continue
+			}
 			if c.Turn >= turn || (c.back && (c.until.IsZero() || c.until.After(began))) {
 				out = append(out, c)
 			}
@@ -164,10 +184,15 @@ func (h *history) commandsSince(turn int) []Command {
 
 // add looks at what stands at a path and decides what is to be done. last is the last
 // change that the runtime knows of; lost says that the content to go back to was not kept.
-func (u *Undo) add(store *content.Store, f UndoFile, last step, lost bool) {
+func (u *Undo) add(ctx context.Context, f UndoFile, last step, lost bool) {
 	now, exists, err := files.Now(f.Path)
 	if err == nil && exists {
 		f.Now = content.Hash(now)
+	}
+	if f.Exec != nil && f.To != "" {
+		if info, err := os.Lstat(f.Path); err == nil && executable(info.Mode()) == *f.Exec {
+			f.Exec = nil // as it is
+		}
 	}
 	var to []byte
 	switch {
@@ -175,12 +200,12 @@ func (u *Undo) add(store *content.Store, f UndoFile, last step, lost bool) {
 		f.Obstacle, f.Problem = wire.ObstaclePlace, err.Error()
 	case lost:
 		f.Obstacle, f.Problem = wire.ObstacleLost, "what it held was not kept"
-	case f.Now == f.To:
+	case f.Now == f.To && (f.To == "" || f.Exec == nil):
 		u.Same = append(u.Same, f.Path)
 		return
 	default:
 		if f.To != "" {
-			to, err = store.Get(f.To)
+			to, err = u.past.get(ctx, f.To)
 		}
 		switch {
 		case err != nil:
@@ -304,14 +329,14 @@ func (a undoing) apply(ctx context.Context, r *undoReport) (err error) {
 	if !e.At.After(r.after) { // a clock that was set back must not put it before what it undoes
 		e.At = r.after.Add(1)
 	}
-	store := a.app.contents(r.Root)
 	for _, f := range r.Files {
-		s, err := stage(store, f)
+		s, err := stage(ctx, r.past, f)
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.Path, err)
 		}
 		staged = append(staged, s)
-		e.Files = append(e.Files, undoneFile{Path: f.Path, From: f.Now, To: f.To, Mode: uint32(s.Mode())})
+		e.Files = append(e.Files, undoneFile{Path: f.Path, From: f.Now, To: f.To, Mode: uint32(s.Mode()),
+			Exec: f.Exec != nil && f.Now != ""})
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -344,13 +369,13 @@ func (a undoing) apply(ctx context.Context, r *undoReport) (err error) {
 }
 
 // stage keeps what stands there and lays what is to stand there beside it.
-func stage(store *content.Store, f UndoFile) (*files.Staged, error) {
+func stage(ctx context.Context, from past, f UndoFile) (*files.Staged, error) {
 	now, exists, err := files.Now(f.Path)
 	if err != nil {
 		return nil, err
 	}
 	if exists {
-		hash, err := store.Put(now)
+		hash, err := from.store.Put(now)
 		if err != nil {
 			return nil, err
 		}
@@ -361,12 +386,21 @@ func stage(store *content.Store, f UndoFile) (*files.Staged, error) {
 	if f.To == "" {
 		return files.Stage(f.Path, f.Now, nil, 0)
 	}
-	to, err := store.Get(f.To)
+	to, err := from.get(ctx, f.To)
 	if err != nil {
 		return nil, err
 	}
-	return files.Stage(f.Path, f.Now, &to, f.mode)
+	s, err := files.Stage(f.Path, f.Now, &to, f.mode)
+	if err != nil || f.Exec == nil {
+		return s, err
+	}
+	if err := s.Executable(*f.Exec); err != nil {
+		return nil, errors.Join(err, s.Discard())
+	}
+	return s, nil
 }
+
+func executable(mode os.FileMode) bool { return mode&0o100 != 0 }
 
 // Notice tells the agents of the tree, whose conversations speak of files as they were.
 func (u Undo) Notice() string {

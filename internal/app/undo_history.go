@@ -46,6 +46,7 @@ type Command struct {
 	at    time.Time
 	until time.Time // when one in the background ended; zero while it runs
 	back  bool      // it went on after its call had its result
+	Known bool      // what it changed is known, from checkpoints of the folder that it ran in
 }
 
 // changes lists the turns of a tree with what each changed.
@@ -63,10 +64,14 @@ type step struct {
 	turn     int
 	agent    string // "" is a person who undid something
 	path     string
-	from, to string // hashes; "" is a file that is not there
-	lost     bool   // from was not kept
-	half     bool   // of an undo that did not come to its end: it may not have been made
-	mode     uint32 // of what an undo replaced
+	from, to string           // hashes; "" is a file that is not there
+	lost     bool             // from was not kept
+	half     bool             // of an undo that did not come to its end: it may not have been made
+	mode     uint32           // of what an undo replaced
+	saved    bool             // it is known from checkpoints of that folder
+	exec     bool             // of one from checkpoints: what was there before could be executed
+	odd      bool             // it is of a link, or of another repository
+	folder   troupe.SessionID // whose own folder it is in; "" if it is in none
 
 	added, removed int
 }
@@ -78,11 +83,13 @@ type history struct {
 	turns   []Turn
 	steps   []step // in order
 	entries []undoEntry
-	merges  []undoEntry // what people merged into the folder
+	merges  []undoEntry                     // what people merged into the folder
+	folders map[troupe.SessionID]*ownFolder // of agents' own, by whom they were made for
+	past    past
 }
 
 func (a undoing) history(ctx context.Context, root troupe.SessionID) (*history, error) {
-	h := &history{root: root}
+	h := &history{root: root, past: past{store: a.app.contents(root)}}
 	known, err := a.app.known()
 	if err != nil {
 		return nil, err
@@ -94,7 +101,7 @@ func (a undoing) history(ctx context.Context, root troupe.SessionID) (*history, 
 		return nil, err
 	}
 	err = a.app.trees.store.View(ctx, func(r store.Reader) error {
-		h.turns, h.steps = nil, nil
+		h.turns, h.steps, h.folders = nil, nil, make(map[troupe.SessionID]*ownFolder)
 		sessions, err := r.Sessions(store.Filter{Root: root})
 		if err != nil {
 			return err
@@ -121,6 +128,9 @@ func (a undoing) history(ctx context.Context, root troupe.SessionID) (*history, 
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read what the agents of session %s changed: %w", root, err)
+	}
+	if err := h.readFolders(ctx, a.app.keeper); err != nil {
+		return nil, err
 	}
 	h.finish()
 	return h, nil
@@ -159,7 +169,7 @@ func (h *history) finish() {
 		}
 		for _, f := range e.Files {
 			h.steps = append(h.steps, step{at: e.At, turn: max(1, min(e.Last, len(h.turns))), path: f.Path,
-				from: f.From, to: f.To, half: !e.Done, mode: f.Mode})
+				from: f.From, to: f.To, half: !e.Done, mode: f.Mode, folder: h.folderOf(f.Path)})
 		}
 	}
 	slices.SortStableFunc(h.steps, func(a, b step) int { return a.at.Compare(b.at) })
@@ -219,6 +229,10 @@ type logReader struct {
 	started map[troupe.Coord]troupe.ToolStarted // without a result so far
 	tasks   map[troupe.TaskID]place             // commands in the background
 	merging []int                               // steps of a merge that has not come to its end, by index
+	work    troupe.Workspace                    // that it works in
+	marks   []mark
+	unsaved []unsaved
+	seq     int64 // of the event
 }
 
 // place is where in the history a command stands.
@@ -228,7 +242,23 @@ func (l *logReader) event(e troupe.Event) {
 	if e.At.After(l.at) { // a clock that was set back does not turn the log around
 		l.at = e.At
 	}
+	l.seq = e.Seq
+	defer l.marked()
 	switch b := e.Body.(type) {
+	case troupe.Created:
+		l.work = b.Workspace
+	case troupe.WorkspaceSaved:
+		l.checkpoint(b.Checkpoint, b.After)
+	case troupe.WorkspaceChanged:
+		if b.Result != nil && b.Result.Run != nil {
+			l.checkpoint(*b.Result.Run, 0)
+		}
+		l.work, l.unsaved = b.Workspace, nil
+	case troupe.Ended:
+		if w := b.Outcome.Workspace; w != nil && w.Run != nil {
+			l.checkpoint(*w.Run, 0)
+		}
+		l.merged(b.Outcome.Workspace)
 	case troupe.MailDelivered:
 		for _, m := range b.Mail {
 			if m.Kind == troupe.MailPrompt && m.From == "" && len(m.Blocks) > 0 {
@@ -260,8 +290,6 @@ func (l *logReader) event(e troupe.Event) {
 		}
 	case troupe.WorkspaceMerged:
 		l.merge(b)
-	case troupe.Ended:
-		l.merged(b.Outcome.Workspace)
 	default:
 		// Nothing else changes a file.
 	}
@@ -309,11 +337,24 @@ func (l *logReader) finished(b troupe.ToolFinished) {
 	}
 }
 
+// marked notes the place of an event.
+func (l *logReader) marked() {
+	if len(l.h.turns) > 0 && l.work.Kind.Made() {
+		l.marks = append(l.marks, mark{l.seq, l.at, l.turn()})
+	}
+}
+
 func (l *logReader) touch(f troupe.FileTouch) {
-	l.h.steps = append(l.h.steps, step{
+	s := step{
 		at: l.at, turn: l.turn(), agent: l.agent, path: f.Path,
 		from: f.Before, to: f.Hash, lost: f.Before == "" && !f.New, added: f.Added, removed: f.Removed,
-	})
+	}
+	if own := l.folder(); own != nil && troupe.Within(f.Path, own.ws.Top) {
+		s.folder = own.ws.Owner
+		i := len(l.h.steps)
+		l.unsaved = append(l.unsaved, unsaved{l.seq, func(own *ownFolder) { own.steps = append(own.steps, i) }})
+	}
+	l.h.steps = append(l.h.steps, s)
 }
 
 // merge notes files that the end of the run was about to write. Each of them may hold either side, until the end says
@@ -344,7 +385,18 @@ func (l *logReader) command(c Command) place {
 	c.Turn, c.Agent, c.at = l.turn(), l.agent, l.at
 	t := &l.h.turns[c.Turn-1]
 	t.Commands = append(t.Commands, c)
-	return place{c.Turn, len(t.Commands) - 1}
+	p := place{c.Turn, len(t.Commands) - 1}
+	if c.State != wire.CommandRunning {
+		l.ran(p)
+	}
+	return p
+}
+
+// ran notes that a command has ended: the next checkpoint has all that it changed.
+func (l *logReader) ran(p place) {
+	if l.folder() != nil {
+		l.unsaved = append(l.unsaved, unsaved{l.seq, func(own *ownFolder) { own.ran = append(own.ran, p) }})
+	}
 }
 
 // ended notes the end of a command in the background.
@@ -358,6 +410,7 @@ func (l *logReader) ended(o troupe.Outcome) {
 		return // its end was read before the mail came
 	}
 	c.State, c.until = wire.CommandEnded, l.at
+	l.ran(p)
 	for _, ran := range o.Evidence.Commands {
 		c.Text, c.ExitCode = ran.Command, ran.ExitCode
 	}

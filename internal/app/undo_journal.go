@@ -36,6 +36,7 @@ type undoneFile struct {
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
 	Mode uint32 `json:"mode,omitempty"` // of the file that was there
+	Exec bool   `json:"exec,omitempty"` // whether it can be executed was changed too
 	// Lines, of a merge.
 	Added   int `json:"added,omitempty"`
 	Removed int `json:"removed,omitempty"`

@@ -499,7 +499,7 @@ func TestUndoCutOff(t *testing.T) {
 			u := p.plan(1)
 			e := undoEntry{Number: 1, At: p.a.env.Now(), Turn: 1, Last: 1}
 			for _, f := range u.Files {
-				s, err := stage(p.a.contents(p.root), f)
+				s, err := stage(t.Context(), u.past, f)
 				if err != nil {
 					t.Fatal(err)
 				}

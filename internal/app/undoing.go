@@ -80,7 +80,7 @@ func (a undoing) Undo(ctx context.Context, root troupe.SessionID, o wire.UndoOrd
 func shown(p Undo) wire.Undo {
 	out := wire.Undo{
 		Type: wire.UndoType, Session: p.Root, Turn: p.Turn, Files: shownFiles(p.Files), Left: []wire.UndoFile{},
-		Same: p.Same, Commands: commands(p.Commands),
+		Same: p.Same, Commands: commands(p.Commands), Links: p.Links, Gone: p.Gone,
 	}
 	if p.Redo > 0 {
 		out.Type = wire.RedoType
@@ -102,7 +102,7 @@ func shownFiles(list []UndoFile) []wire.UndoFile {
 func commands(list []Command) []wire.Command {
 	out := make([]wire.Command, 0, len(list))
 	for _, c := range list {
-		w := wire.Command{Turn: c.Turn, Agent: c.Agent, Tool: c.Tool, Text: c.Text, State: c.State}
+		w := wire.Command{Turn: c.Turn, Agent: c.Agent, Tool: c.Tool, Text: c.Text, State: c.State, Known: c.Known}
 		if c.State == wire.CommandEnded {
 			w.ExitCode = &c.ExitCode
 		}

@@ -135,20 +135,20 @@ func (w *workspaces) waitFor(ctx context.Context, work troupe.Workspace) error {
 }
 
 // Save implements session.Workspaces.
-func (w *workspaces) Save(ctx context.Context, s troupe.Session, changed []string) (troupe.Checkpoint, error) {
-	return w.keeper.Save(ctx, s.Workspace, changed)
+func (w *workspaces) Save(ctx context.Context, s troupe.Session, u session.Unsaved) (troupe.Checkpoint, error) {
+	return w.keeper.Save(ctx, s.Workspace, u.Files, u.Last)
 }
 
 // Close implements session.Workspaces.
-func (w *workspaces) Close(ctx context.Context, s troupe.Session, stay string) (troupe.WorkspaceResult, error) {
+func (w *workspaces) Close(ctx context.Context, s troupe.Session, c session.Closing) (troupe.WorkspaceResult, error) {
 	work := s.Workspace
-	if stay != "" { // what is there is not all that will be
-		_, err := w.keeper.Save(ctx, work, nil)
+	if c.Stay != "" { // what is there is not all that will be
+		saved, err := w.keeper.Save(ctx, work, nil, c.Began)
 		return troupe.WorkspaceResult{Kind: work.Kind, Name: work.Name, Folder: work.Folder, Branch: work.Branch,
-			Kept: stay}, err
+			Run: &saved, Kept: c.Stay}, err
 	}
 	defer w.guard.forget(session.PlaceOf(s))
-	return w.keeper.Close(ctx, work, cmp.Or(s.Title, s.Name))
+	return w.keeper.Close(ctx, work, cmp.Or(s.Title, s.Name), c.Began)
 }
 
 // Merge implements session.Workspaces.

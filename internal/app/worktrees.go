@@ -419,7 +419,7 @@ func (l looking) prune(ctx context.Context, row worktree.Row, dry bool) (wire.Pr
 	}
 	if !row.Ended {
 		// The folder of a main agent stays from run to run.
-		res, err := l.keeper.Close(ctx, row.Workspace, "")
+		res, err := l.keeper.Close(ctx, row.Workspace, "", "")
 		if err != nil || !res.Gone {
 			out.Why = res.Kept
 			return out, err

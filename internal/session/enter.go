@@ -50,13 +50,13 @@ func (p *place) exit(ctx context.Context, i int) error {
 	case !p.ready(ctx, false):
 		return p.park(ctx, i)
 	}
-	stay := othersIn(p.a.tree, s.Workspace)
+	closing := Closing{Stay: othersIn(p.a.tree, s.Workspace), Began: p.a.st.Place.Began}
 	if len(p.a.tasks.shells) > 0 {
-		stay = "commands still run in it"
+		closing.Stay = "commands still run in it"
 	}
 	p.a.calls.startJob(ctx, i, func(ctx context.Context, job *job) {
 		in := inLeft{call: i, job: job}
-		in.result, in.err = p.a.h.d.Workspaces.Close(context.WithoutCancel(ctx), s, stay)
+		in.result, in.err = p.a.h.d.Workspaces.Close(context.WithoutCancel(ctx), s, closing)
 		p.a.post(in)
 	})
 	return nil

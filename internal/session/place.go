@@ -19,14 +19,25 @@ type Workspaces interface {
 	Plan(asks troupe.Session, w Wish) (troupe.Workspace, error)
 	// Open makes a session's folder, or finds it as it was left, or makes it anew from what was kept of it.
 	Open(ctx context.Context, o Opening) (troupe.WorkspaceBase, error)
-	// Save keeps the content of the folder. changed are the files that differ from the last time; nil: any may.
-	Save(ctx context.Context, s troupe.Session, changed []string) (troupe.Checkpoint, error)
-	// Close keeps all of it at the end of a run and removes the folder if that loses nothing. stay is why the
-	// folder has to stay whatever is in it; "" if nothing needs it.
-	Close(ctx context.Context, s troupe.Session, stay string) (troupe.WorkspaceResult, error)
+	// Save keeps the content of the folder, and says how it differs from the last checkpoint that the log has.
+	Save(ctx context.Context, s troupe.Session, u Unsaved) (troupe.Checkpoint, error)
+	// Close keeps all of it at the end of a run and removes the folder if that loses nothing.
+	Close(ctx context.Context, s troupe.Session, c Closing) (troupe.WorkspaceResult, error)
 	// Merge works out what bringing the work of a session, whose folder was closed, into the folder that it was made
 	// from would write there. It writes nothing.
 	Merge(ctx context.Context, s troupe.Session, into Into) (Merge, error)
+}
+
+// Unsaved is what a checkpoint is of.
+type Unsaved struct {
+	Files []string // that differ from the last one; nil: any may
+	Last  string   // the tree of the last one; "": what the folder began with
+}
+
+// Closing is a folder that is to be closed.
+type Closing struct {
+	Stay  string // why it has to stay, whatever is in it; "" if nothing needs it
+	Began string // the tree of the checkpoint that the run began with; "": what the folder began with
 }
 
 // Opening is a folder that is to be opened.
@@ -59,7 +70,7 @@ func (noWorkspaces) Open(context.Context, Opening) (troupe.WorkspaceBase, error)
 	return troupe.WorkspaceBase{}, errors.ErrUnsupported
 }
 
-func (noWorkspaces) Save(context.Context, troupe.Session, []string) (troupe.Checkpoint, error) {
+func (noWorkspaces) Save(context.Context, troupe.Session, Unsaved) (troupe.Checkpoint, error) {
 	return troupe.Checkpoint{}, errors.ErrUnsupported
 }
 
@@ -67,7 +78,7 @@ func (noWorkspaces) Merge(context.Context, troupe.Session, Into) (Merge, error) 
 	return Merge{}, errors.ErrUnsupported
 }
 
-func (noWorkspaces) Close(context.Context, troupe.Session, string) (troupe.WorkspaceResult, error) {
+func (noWorkspaces) Close(context.Context, troupe.Session, Closing) (troupe.WorkspaceResult, error) {
 	return troupe.WorkspaceResult{}, errors.ErrUnsupported
 }
 
@@ -95,6 +106,7 @@ type place struct {
 	begun  bool         // there may be something of the folder: this run has begun to open it
 	ends   bool         // the run is about to end, and opens it no more
 	open   bool         // the folder was found or made in this run
+	looked bool         // and all of it was looked at since: people may have changed it before
 	parked map[int]bool // calls that wait for it, by index
 	// closed is what came of the folder. It stands until something else than the end follows.
 	closed *troupe.WorkspaceResult
@@ -106,6 +118,7 @@ type place struct {
 // inPlace is what came of an operation on the folder.
 type inPlace struct {
 	op     placeOp
+	after  int64 // the last event before it began
 	base   troupe.WorkspaceBase
 	saved  troupe.Checkpoint
 	closed troupe.WorkspaceResult
@@ -163,8 +176,12 @@ func (p *place) has() bool {
 }
 
 // ready begins what the folder needs before tools can be used, and reports whether they can: reads, whether
-// one that changes nothing can.
+// one that changes nothing can. One that may change something waits until there is a checkpoint of what the calls of
+// the replies before have changed. Between the calls of one reply there is none.
 func (p *place) ready(ctx context.Context, reads bool) bool {
+	if !reads && turn.Overdue(&p.a.st) {
+		p.save(ctx)
+	}
 	if !p.has() || p.open && (p.doing == placeIdle || p.doing == placeSaves && reads) {
 		return true
 	}
@@ -219,7 +236,7 @@ func (p *place) begin(ctx context.Context, op placeOp, do func(ctx context.Conte
 	s := p.a.st.Session
 	p.doing = op
 	p.cancel = p.a.goCancel(ctx, func(ctx context.Context) {
-		in := inPlace{op: op}
+		in := inPlace{op: op, after: s.Seq}
 		do(ctx, s, &in)
 		in.cut = in.err != nil && ctx.Err() != nil
 		p.a.post(in)
@@ -253,8 +270,12 @@ func (p *place) save(ctx context.Context) {
 	if !any {
 		return
 	}
+	if !p.looked {
+		changed = nil
+	}
+	u := Unsaved{Files: changed, Last: p.a.st.Place.Saved.Tree}
 	p.begin(ctx, placeSaves, func(ctx context.Context, s troupe.Session, in *inPlace) {
-		in.saved, in.err = p.a.h.d.Workspaces.Save(ctx, s, changed)
+		in.saved, in.err = p.a.h.d.Workspaces.Save(ctx, s, u)
 	})
 }
 
@@ -282,15 +303,19 @@ func (p *place) done(in inPlace) error {
 				in.base.Commit)
 			return nil
 		}
-		p.open = true
+		p.open, p.looked = true, false
 		if turn.Keeps(&p.a.st) && base == nil {
 			return p.a.stage(troupe.WorkspaceReady{Base: in.base})
 		}
 	case placeSaves:
-		out := troupe.WorkspaceSaved{Checkpoint: in.saved}
+		p.looked = in.err == nil
+		out := troupe.WorkspaceSaved{Checkpoint: in.saved, After: in.after}
 		if in.err != nil {
 			out.Problem = plain(in.err.Error())
 			p.open = false // it may not be there any more: it is looked for before the next call
+		}
+		if !turn.Keeps(&p.a.st) {
+			out.Checkpoint.Changed = nil // by whom of those who share it is not known
 		}
 		if p.a.st.Session.Status.Live() {
 			return p.a.stage(out)
@@ -350,13 +375,13 @@ func (p *place) close(ctx context.Context) {
 		if p.a.st.Session.Depth > 0 && len(p.held) < len(p.a.tasks.shells) {
 			return
 		}
-		stay := othersIn(p.a.tree, p.a.st.Session.Workspace)
+		c := Closing{Stay: othersIn(p.a.tree, p.a.st.Session.Workspace), Began: p.a.st.Place.Began}
 		if len(p.a.tasks.shells) > len(p.held) {
-			stay = "commands still run in it"
+			c.Stay = "commands still run in it"
 		}
 		p.begin(ctx, placeCloses, func(ctx context.Context, s troupe.Session, in *inPlace) {
 			// What was done is kept even if the run was told to end at once.
-			in.closed, in.err = p.a.h.d.Workspaces.Close(context.WithoutCancel(ctx), s, stay)
+			in.closed, in.err = p.a.h.d.Workspaces.Close(context.WithoutCancel(ctx), s, c)
 		})
 	case placeIdle, placeSaves, placeCloses, placeLooks, placeMerges:
 	}
@@ -413,7 +438,8 @@ func (p *place) hold(in input) bool {
 func (p *place) over() {
 	p.release()
 	p.back.over()
-	p.begun, p.ends, p.open, p.closed, p.broken, p.doing, p.parked = false, false, false, nil, "", placeIdle, nil
+	p.begun, p.ends, p.open, p.looked, p.closed = false, false, false, false, nil
+	p.broken, p.doing, p.parked = "", placeIdle, nil
 }
 
 // othersIn says how many agents work in a folder, or in one that borrows from it, besides the session that it was made

@@ -80,16 +80,16 @@ func (f *folders) Open(ctx context.Context, o session.Opening) (troupe.Workspace
 	return base, f.does(ctx, "open", o.Session, "")
 }
 
-func (f *folders) Save(ctx context.Context, s troupe.Session, changed []string) (troupe.Checkpoint, error) {
-	more := " " + strings.Join(changed, ",")
-	if changed == nil {
+func (f *folders) Save(ctx context.Context, s troupe.Session, u session.Unsaved) (troupe.Checkpoint, error) {
+	more := " " + strings.Join(u.Files, ",")
+	if u.Files == nil {
 		more = " all"
 	}
 	return troupe.Checkpoint{Tree: "tree of " + s.Workspace.Name}, f.does(ctx, "save", s, more)
 }
 
-func (f *folders) Close(ctx context.Context, s troupe.Session, stay string) (troupe.WorkspaceResult, error) {
-	w := s.Workspace
+func (f *folders) Close(ctx context.Context, s troupe.Session, c session.Closing) (troupe.WorkspaceResult, error) {
+	w, stay := s.Workspace, c.Stay
 	if stay != "" {
 		stay = " stays: " + stay
 	}
@@ -500,4 +500,40 @@ func TestPlaceLost(t *testing.T) {
 
 func (f *folders) Merge(context.Context, troupe.Session, session.Into) (session.Merge, error) {
 	return session.Merge{}, errors.ErrUnsupported
+}
+
+// TestPlaceSavesFirst: what the calls of a reply have changed is saved before a call of the next one changes anything;
+// one that only reads waits for nothing. A process that dies in between leaves that to the next.
+func TestPlaceSavesFirst(t *testing.T) {
+	t.Parallel()
+	for _, killed := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			h, f := newHome(t), newFolders()
+			f.takes["save"] = 5 * time.Second
+			model := plays{"main": {call("Agent:^Tree"), say("ok")},
+				"main/Tree": {call("Edit:a"), call("Read:b", "Edit:c"), say("all done")}}.reply
+			p := h.start(model, f.with)
+			p.begin(troupe.Caps{MaxDepth: 1})
+			if killed {
+				pass(8 * time.Second) // the next reply is there, and the save is not done
+				p.pool.Close()
+				p = h.adopt(model, false, f.with)
+			}
+			p.end()
+			order, edits := []string{}, 0
+			for _, e := range h.events(h.called("Tree").ID) {
+				switch e.Body.(type) {
+				case troupe.ToolStarted:
+					edits++
+					order = append(order, fmt.Sprint("edit ", edits))
+				case troupe.WorkspaceSaved:
+					order = append(order, "saved")
+				}
+			}
+			if got := strings.Join(order, ", "); !strings.HasPrefix(got, "edit 1, saved, edit 2") {
+				t.Errorf("killed %v: %s\n%v", killed, got, f.notes)
+			}
+			h.checkTree()
+		})
+	}
 }

@@ -90,7 +90,7 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 	o := troupe.Outcome{
 		Session: a.id, Run: s.Run, Coord: s.Coord, Name: s.Name, Type: s.Type,
 		Status: act.Status, Cause: act.Cause, Limit: act.Limit, Result: plain(act.Result), Error: plain(act.Error),
-		Evidence: a.st.Evidence, Tally: a.st.RunTally(), SilentMS: a.st.Silent().Milliseconds(),
+		Evidence: turn.Measured(&a.st, a.place.closed), Tally: a.st.RunTally(), SilentMS: a.st.Silent().Milliseconds(),
 	}
 	o.Workspace = a.place.closed
 	if s.Depth > 0 {

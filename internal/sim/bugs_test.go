@@ -85,6 +85,10 @@ func TestPlantedBugs(t *testing.T) {
 		"a merge announces other files than it writes": onWorkspaces(func(w session.Workspaces) session.Workspaces {
 			return sly{w}
 		}),
+		"a checkpoint that no log has counts as the last one": func() func(*session.Deps) {
+			last := make(map[troupe.SessionID]string) // of all processes, as that of a keeper
+			return func(d *session.Deps) { d.Workspaces = counted{d.Workspaces, last} }
+		},
 
 		// what holds calls back
 		"the governor forgets somebody":                  func() func(*session.Deps) { return onGovernor(true) },

@@ -24,6 +24,7 @@ type ground struct {
 	kept    int // how much of it a ref reaches
 	base    string
 	toldOf  string // the base that the log names
+	told    int    // the content that it names last
 }
 
 // places implements session.Workspaces over a model of refs. Every operation stops now and then for long enough to be
@@ -81,7 +82,7 @@ func (s places) Open(ctx context.Context, o session.Opening) (troupe.WorkspaceBa
 	return troupe.WorkspaceBase{Commit: g.base}, nil
 }
 
-func (s places) Save(ctx context.Context, at troupe.Session, _ []string) (troupe.Checkpoint, error) {
+func (s places) Save(ctx context.Context, at troupe.Session, u session.Unsaved) (troupe.Checkpoint, error) {
 	g := s.p.w.ground(at.Workspace.Owner)
 	if s.p.w.one(60) {
 		return troupe.Checkpoint{}, fmt.Errorf("an object cannot be written")
@@ -91,13 +92,26 @@ func (s places) Save(ctx context.Context, at troupe.Session, _ []string) (troupe
 		return troupe.Checkpoint{}, context.Canceled
 	}
 	g.kept = max(g.kept, n)
-	return troupe.Checkpoint{Tree: strconv.Itoa(n)}, nil
+	return s.p.w.checkpoint(n, u.Last), nil
 }
 
-func (s places) Close(ctx context.Context, at troupe.Session, stay string) (troupe.WorkspaceResult, error) {
+// checkpoint names a content, in which each effect since the last one is a file of its own.
+func (w *world) checkpoint(content int, last string) troupe.Checkpoint {
+	was, err := strconv.Atoi(last)
+	if last != "" && (err != nil || was > content) {
+		w.broken("a checkpoint of %d is compared with %q", content, last)
+	}
+	out := troupe.Checkpoint{Tree: strconv.Itoa(content), Files: content - was}
+	for n := was + 1; n <= content && len(out.Changed) < troupe.MostChanged; n++ {
+		out.Changed = append(out.Changed, troupe.FileChanged{Path: "e" + strconv.Itoa(n), New: true, Added: 1})
+	}
+	return out
+}
+
+func (s places) Close(ctx context.Context, at troupe.Session, c session.Closing) (troupe.WorkspaceResult, error) {
 	work := at.Workspace
 	out := troupe.WorkspaceResult{Kind: work.Kind, Name: work.Name, Folder: work.Folder, Branch: work.Branch,
-		Kept: stay}
+		Kept: c.Stay}
 	g := s.p.w.ground(work.Owner)
 	if s.p.w.one(60) {
 		return out, fmt.Errorf("the caller's repository is locked")
@@ -110,8 +124,9 @@ func (s places) Close(ctx context.Context, at troupe.Session, stay string) (trou
 	if !s.goesOn(ctx) {
 		return out, context.Canceled
 	}
-	out.Base, out.Tip = g.base, strconv.Itoa(g.kept)
-	if stay == "" && g.content == g.kept {
+	run := s.p.w.checkpoint(g.kept, c.Began)
+	out.Base, out.Tip, out.Run = g.base, strconv.Itoa(g.kept), &run
+	if c.Stay == "" && g.content == g.kept {
 		g.there, out.Gone = false, true
 	}
 	s.goesOn(ctx)
@@ -144,7 +159,18 @@ func (w *world) placed(s troupe.Session, body troupe.Body) {
 			w.broken("the base of %s was %s and is %s", s.ID, g.toldOf, b.Base.Commit)
 		}
 		g.toldOf = b.Base.Commit
+	case troupe.WorkspaceSaved:
+		if b.Checkpoint.Tree == "" || s.Workspace.Owner != s.ID {
+			return
+		}
+		g := w.ground(s.Workspace.Owner)
+		n, _ := strconv.Atoi(b.Checkpoint.Tree)
+		if b.Checkpoint.Files != n-g.told {
+			w.broken("%s: a checkpoint of %d on one of %d has %d effects", s.ID, n, g.told, b.Checkpoint.Files)
+		}
+		g.told = n
 	case troupe.Ended:
+		w.evident(s, b.Outcome)
 		if strings.Contains(b.Outcome.Error, "not the one that it worked in") {
 			w.broken("%s ended: %s", s.ID, b.Outcome.Error)
 		}
@@ -162,6 +188,28 @@ func (w *world) placed(s troupe.Session, body troupe.Body) {
 			}
 		}
 	}
+}
+
+// evident holds what is said that a run has changed in its folder against what became of that: each effect counts once.
+func (w *world) evident(s troupe.Session, o troupe.Outcome) {
+	if o.Workspace == nil || o.Workspace.Run == nil {
+		return
+	}
+	n := o.Evidence.More
+	seen := map[string]bool{}
+	for _, f := range o.Evidence.Files {
+		if troupe.Within(f.Path, s.Workspace.Top) {
+			n++
+		}
+		if seen[f.Path] {
+			w.broken("%s says twice that it wrote %s", s.ID, f.Path)
+		}
+		seen[f.Path] = true
+	}
+	if n != o.Workspace.Run.Files {
+		w.broken("%s changed %d files, and says %d", s.ID, o.Workspace.Run.Files, n)
+	}
+	w.ground(s.Workspace.Owner).told, _ = strconv.Atoi(o.Workspace.Run.Tree)
 }
 
 // unreached names a folder that is gone with something that no ref reaches; "" if there is none.

@@ -39,8 +39,9 @@ func (w *rebased) Open(ctx context.Context, o session.Opening) (troupe.Workspace
 // elsewhere keeps another folder than that of the session that ends.
 type elsewhere struct{ session.Workspaces }
 
-func (w elsewhere) Close(ctx context.Context, s troupe.Session, stay string) (troupe.WorkspaceResult, error) {
-	out, err := w.Workspaces.Close(ctx, s, stay)
+func (w elsewhere) Close(ctx context.Context, s troupe.Session, c session.Closing) (troupe.WorkspaceResult,
+	error) {
+	out, err := w.Workspaces.Close(ctx, s, c)
 	out.Tip += "0"
 	return out, err
 }
@@ -48,8 +49,27 @@ func (w elsewhere) Close(ctx context.Context, s troupe.Session, stay string) (tr
 // crowded removes a folder in which others still work.
 type crowded struct{ session.Workspaces }
 
-func (w crowded) Close(ctx context.Context, s troupe.Session, _ string) (troupe.WorkspaceResult, error) {
-	return w.Workspaces.Close(ctx, s, "")
+func (w crowded) Close(ctx context.Context, s troupe.Session, c session.Closing) (troupe.WorkspaceResult, error) {
+	c.Stay = ""
+	return w.Workspaces.Close(ctx, s, c)
+}
+
+// counted says of each checkpoint how it differs from the one that was made last, in the log or not.
+type counted struct {
+	session.Workspaces
+
+	last map[troupe.SessionID]string
+}
+
+func (w counted) Save(ctx context.Context, s troupe.Session, u session.Unsaved) (troupe.Checkpoint, error) {
+	if last := w.last[s.Workspace.Owner]; last != "" {
+		u.Last = last
+	}
+	out, err := w.Workspaces.Save(ctx, s, u)
+	if out.Tree != "" {
+		w.last[s.Workspace.Owner] = out.Tree
+	}
+	return out, err
 }
 
 // foretold writes a merge before it is announced.

@@ -253,6 +253,8 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 		h.w.placed(st.Session, b)
 	case troupe.WorkspaceMerged:
 		h.merges(st.Session, e, b)
+	case troupe.WorkspaceSaved:
+		h.w.placed(st.Session, b)
 	case troupe.WorkspaceChanged:
 		h.law.moved(id, e.Seq, b)
 	case troupe.Ended:

@@ -143,6 +143,7 @@ func (f *fold) started(b troupe.Started) error {
 	if !b.Again {
 		f.s.spoken = p.Tally.Turns
 	}
+	f.s.Place.Began, f.s.Place.run = f.s.Place.Saved.Tree, changes{}
 	f.s.refused = refused{}
 	f.startClock()
 	f.s.seal.attempt = 0 // what failed in the run before does not count against this one
@@ -281,6 +282,9 @@ func (f *fold) ended(b troupe.Ended) error {
 	f.s.window.wanted = false // a run that could not shorten its conversation does not begin another
 	if b.Cut != nil {
 		f.cut(*b.Cut)
+	}
+	if w := b.Outcome.Workspace; w != nil && w.Run != nil && Keeps(f.s) {
+		f.s.Place.Saved = *w.Run
 	}
 	if f.s.halt.run > p.Run {
 		f.s.halt = halt{} // it was stopped before its first run; the next one is another matter

@@ -13,11 +13,17 @@ import (
 type place struct {
 	Base  *troupe.WorkspaceBase // what it began with; nil: it has not been made
 	Saved troupe.Checkpoint     // the last one
-	// Unsaved is what has been changed since, and All that it may be anything.
+	// Unsaved are files that were written since, and All says that it may be any.
 	Unsaved []string
 	All     bool
 	// Merging are the files of the caller's that this run has begun to write with its work, by their paths; nil: none.
 	Merging []string
+	Began   string  // the tree of the checkpoint that the run began with; "": there was none
+	run     changes // of this run, by its checkpoints
+	// first and last are the events of the first and the last change since the last checkpoint was begun, or tried; 0:
+	// there was none. failed: that one was not made, or not whole.
+	first, last int64
+	failed      bool
 }
 
 // Keeps reports whether the session has a folder that was made for it.
@@ -41,10 +47,18 @@ func workspaceSaved(f *fold, b troupe.WorkspaceSaved) error {
 	if w := f.s.Session.Workspace; !w.Kind.Made() {
 		return f.refuse("the session has no folder of its own")
 	}
-	if b.Problem == "" || b.Checkpoint.Tree != "" {
-		f.s.Place.Saved = b.Checkpoint
+	p := &f.s.Place
+	p.failed = b.Problem != ""
+	if !p.failed || b.Checkpoint.Tree != "" {
+		p.Saved = b.Checkpoint
+		p.run.add(f.s.Session.Workspace.Top, b.Checkpoint)
 	}
-	f.s.Place.Unsaved, f.s.Place.All = nil, false
+	if !p.failed {
+		p.Unsaved, p.All = nil, false
+	}
+	if p.first = 0; b.After != 0 && p.last > b.After {
+		p.first, p.All = p.last, true // a command ended while it was made
+	}
 	return nil
 }
 
@@ -80,6 +94,7 @@ func workspaceChanged(f *fold, b troupe.WorkspaceChanged) error {
 		return f.refuse("only a main agent moves")
 	}
 	was := f.s.Session.Workspace
+	f.s.Evidence = Measured(f.s, b.Result)
 	f.s.Session.Workspace, f.s.Place = b.Workspace, place{}
 	for _, w := range []troupe.Workspace{was, b.Workspace} {
 		f.s.Files = known(f.s.Files, w)
@@ -112,28 +127,48 @@ func touched(f *fold, c *Call, started bool, b *troupe.ToolFinished) {
 		return
 	}
 	for _, t := range b.Evidence.Files {
-		if t.Wrote && troupe.Within(t.Path, w.Top) && !slices.Contains(f.s.Place.Unsaved, t.Path) {
-			f.s.Place.Unsaved = append(f.s.Place.Unsaved, t.Path)
+		if t.Wrote && troupe.Within(t.Path, w.Top) {
+			f.s.Place.changedAt(f.e.Seq)
+			if !slices.Contains(f.s.Place.Unsaved, t.Path) {
+				f.s.Place.Unsaved = append(slices.Clip(f.s.Place.Unsaved), t.Path)
+			}
 		}
 	}
 	// A call that has begun and says of no file that it wrote it is a command, or was cut short.
 	if started && c.Child == "" && c.Wait == nil && len(b.Evidence.Files) == 0 {
+		f.s.Place.changedAt(f.e.Seq)
 		f.s.Place.All = true
+	}
+}
+
+// commandEnded notes the end of a command in the background, which may have changed anything until then.
+func commandEnded(f *fold) {
+	if f.s.Session.Workspace.Kind.Made() {
+		f.s.Place.changedAt(f.e.Seq)
+		f.s.Place.All = true
+	}
+}
+
+func (p *place) changedAt(seq int64) {
+	if p.last = seq; p.first == 0 {
+		p.first = seq
 	}
 }
 
 // ToSave reports whether the folder differs from the last checkpoint as far as the log knows, and which files do; nil:
 // it may be any.
 func ToSave(s *State) (files []string, changed bool) {
-	all := s.Place.All || slices.ContainsFunc(s.Tasks, func(t troupe.Task) bool {
-		return t.Kind == troupe.TaskShell && t.Status == troupe.TaskRunning
-	})
-	switch {
-	case all:
-		return nil, true
-	default:
-		return s.Place.Unsaved, len(s.Place.Unsaved) > 0
+	p, running := &s.Place, len(s.Shells()) > 0
+	if running || p.All || p.failed {
+		return nil, running || p.first != 0
 	}
+	return p.Unsaved, p.first != 0
+}
+
+// Overdue reports whether calls of an earlier reply than the last have changed the folder and no checkpoint has it:
+// their process died before that was made. It is made before anything else is changed.
+func Overdue(s *State) bool {
+	return s.Place.first != 0 && s.Place.first < s.last.seq
 }
 
 // RenderWorkspace is what became of a folder, for the main agent that worked in it.

@@ -60,6 +60,9 @@ func (f *fold) endTask(o troupe.Outcome, sent time.Time) {
 			if t.Status != troupe.TaskRunning || end.Before(t.StartedAt) {
 				t.StartedAt = end.Add(-took)
 			}
+			if t.Kind == troupe.TaskShell && t.Status == troupe.TaskRunning {
+				commandEnded(f)
+			}
 			t.Status, t.EndedAt, t.End = o.TaskStatus(), end, f.e.Seq
 			if o.Output != "" {
 				t.Output = o.Output

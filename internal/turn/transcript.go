@@ -227,9 +227,13 @@ func rest(o troupe.Outcome, shown string, cut int) string {
 
 func renderEvidence(b *strings.Builder, e troupe.Evidence) {
 	for _, f := range e.Files[:min(len(e.Files), maxFiles)] {
-		fmt.Fprintf(b, "file written: %s (+%d -%d lines)\n", value(f.Path, maxValue), f.Added, f.Removed)
+		what := "written"
+		if f.Gone {
+			what = "removed"
+		}
+		fmt.Fprintf(b, "file %s: %s (+%d -%d lines)\n", what, value(f.Path, maxValue), f.Added, f.Removed)
 	}
-	more(b, len(e.Files)-maxFiles, "files written")
+	more(b, max(0, len(e.Files)-maxFiles)+e.More, "files written")
 	for _, c := range e.Commands[:min(len(e.Commands), maxCommands)] {
 		fmt.Fprintf(b, "command: %s → exit %d", value(c.Command, maxValue), c.ExitCode)
 		if c.Tests != nil {

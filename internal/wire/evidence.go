@@ -4,14 +4,16 @@ import "github.com/troupe-dev/troupe"
 
 // Evidence is what the runtime itself measured while an agent worked. It does not come from the agent's words.
 type Evidence struct {
-	Files    []FileWritten `json:"files,omitempty" doc:"Written by its tools; what commands changed is not known"`
+	Files    []FileWritten `json:"files,omitempty" doc:"Written by its tools; of an agent with a folder of its own all that changed there, by commands too"`
+	More     int           `json:"more_files,omitempty" doc:"Files that were written too and are not listed"`
 	Commands []CommandRun  `json:"commands,omitempty"`
 }
 
-// FileWritten is what an agent's tools did to a file. Lines are counted against the content before.
+// FileWritten is what was done to a file. Lines are counted against the content before.
 type FileWritten struct {
 	Path    string `json:"path" doc:"absolute"`
 	New     bool   `json:"new,omitempty"`
+	Gone    bool   `json:"gone,omitempty" doc:"It was removed"`
 	Added   int    `json:"added" doc:"lines"`
 	Removed int    `json:"removed" doc:"lines"`
 }
@@ -26,10 +28,10 @@ type CommandRun struct {
 
 // EvidenceOf maps what was measured; nil if that is nothing.
 func EvidenceOf(e troupe.Evidence) *Evidence {
-	var out Evidence
+	out := Evidence{More: e.More}
 	for _, f := range e.Files {
 		if f.Wrote {
-			out.Files = append(out.Files, FileWritten{f.Path, f.New, f.Added, f.Removed})
+			out.Files = append(out.Files, FileWritten{f.Path, f.New, f.Gone, f.Added, f.Removed})
 		}
 	}
 	for _, c := range e.Commands {

@@ -17,7 +17,7 @@ type Turn struct {
 	At       time.Time    `json:"at"`
 	Asked    string       `json:"asked,omitempty"` // the first words of what a person had last said
 	Undone   bool         `json:"undone"`          // put back since, and not brought back
-	Files    []FileChange `json:"files"`           // what tools wrote, one entry a file, by path
+	Files    []FileChange `json:"files"`           // what tools wrote, and commands in folders of agents' own, by path
 	Commands []Command    `json:"commands"`        // what may have changed anything, in order
 	// Prompt counts the times that a person had said something before the turn; 0 is unknown.
 	Prompt int `json:"prompt,omitempty"`
@@ -44,7 +44,7 @@ const (
 )
 
 // Command is a call that may have changed anything: a shell command, as a rule. What it
-// changed is not known.
+// changed is known only of one in a folder of an agent's own, which has checkpoints.
 type Command struct {
 	Turn     int          `json:"turn"`
 	Agent    string       `json:"agent"`
@@ -52,6 +52,7 @@ type Command struct {
 	Text     string       `json:"text"` // the command, or the input of a call that is none
 	State    CommandState `json:"state"`
 	ExitCode *int         `json:"exit_code,omitempty"` // of one that ended
+	Known    bool         `json:"known,omitempty"`     // what it changed is among the files
 }
 
 // UndoOrder says which undo is meant. To carry one out, Plan names the one that was shown.
@@ -74,8 +75,19 @@ type Undo struct {
 	Same    []string         `json:"same"`  // files that hold already what they held then
 	// Commands may have changed anything since; what they changed is not undone.
 	Commands []Command `json:"commands"`
-	TakeBack string    `json:"take_back,omitempty"` // the command that takes it back
-	Plan     string    `json:"plan,omitempty"`      // names this undo, of one that was not applied
+	// Links in folders of agents' own were changed since, and stay as they are. Gone are such folders that are not
+	// there any more: nothing is put back in them.
+	Links    []string     `json:"links,omitempty"`
+	Gone     []GoneFolder `json:"gone,omitempty"`
+	TakeBack string       `json:"take_back,omitempty"` // the command that takes it back
+	Plan     string       `json:"plan,omitempty"`      // names this undo, of one that was not applied
+}
+
+// GoneFolder is a folder of an agent's own that is not there any more. What was done there is kept.
+type GoneFolder struct {
+	Folder string `json:"folder"`
+	Name   string `json:"name"`
+	Branch string `json:"branch,omitempty"` // that has it
 }
 
 // Types of an Undo.

@@ -31,7 +31,9 @@ run it again to undo the turn before.
 
 If something else has changed one of the files since, no file is restored, unless --force is
 given. Changes made by shell commands are not known and are not undone; the commands are
-listed. An undo can be reverted with --redo.`
+listed. Only in a folder of an agent's own, such as a worktree, is everything known and
+undone, what commands changed included, apart from ignored files, links and commits. An undo
+can be reverted with --redo.`
 
 // newUndo makes the command.
 func newUndo(c *console.Console) *cobra.Command {

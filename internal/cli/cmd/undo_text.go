@@ -66,6 +66,12 @@ func writePlan(c *console.Console, s wire.Session, u wire.Undo, force bool) erro
 	if n := len(u.Same); n > 0 {
 		fmt.Fprintf(c.Out, "(%s as before already)\n", console.Count(n, "file"))
 	}
+	for _, path := range u.Links {
+		fmt.Fprintf(c.Out, "%s stays as it is: links are not put back\n", shortIn(s, path))
+	}
+	for _, g := range u.Gone {
+		fmt.Fprintf(c.Out, "The worktree %s is gone, and nothing is put back there. %s\n", console.Line(g.Name, 0), keptOf(g))
+	}
 	if n := len(u.Commands); n > 0 {
 		fmt.Fprintln(c.Out, "\nCommands that ran since; what they changed is not known and is not undone:")
 		for _, cmd := range u.Commands[:min(n, mostCommands)] {
@@ -79,6 +85,14 @@ func writePlan(c *console.Console, s wire.Session, u wire.Undo, force bool) erro
 		fmt.Fprintln(c.Out, "There is nothing to put back.")
 	}
 	return nil
+}
+
+// keptOf says where the work of a folder is that is gone.
+func keptOf(g wire.GoneFolder) string {
+	if g.Branch != "" {
+		return "Its work is on the branch " + console.Line(g.Branch, 0) + "."
+	}
+	return "Its work is kept: troupe diff " + console.Line(g.Name, 0)
 }
 
 // commandText is one that ran, and how it ended.
@@ -122,8 +136,11 @@ func writeTurns(c *console.Console, s wire.Session, turns []wire.Turn) error {
 			return err
 		}
 		for _, cmd := range t.Commands {
-			fmt.Fprintf(c.Out, "  ran %s  (%s; what it changed is not known)\n", commandText(cmd, 80),
-				console.Line(cmd.Agent, 60))
+			unknown := "; what it changed is not known"
+			if cmd.Known {
+				unknown = ""
+			}
+			fmt.Fprintf(c.Out, "  ran %s  (%s%s)\n", commandText(cmd, 80), console.Line(cmd.Agent, 60), unknown)
 		}
 	}
 	switch {

@@ -72,7 +72,7 @@ func (l *Folders) Base(s troupe.Session) troupe.WorkspaceBase {
 }
 
 // Saved is the next checkpoint of a session's folder. When there is one depends on how long git took, so a replay may
-// ask for more than there were: the last one stays then.
+// ask for more than there were: the last one stays then, and nothing has changed since.
 func (l *Folders) Saved(s troupe.Session) troupe.WorkspaceSaved {
 	at := l.stay(s)
 	if at == nil || len(at.saved) == 0 {
@@ -80,7 +80,12 @@ func (l *Folders) Saved(s troupe.Session) troupe.WorkspaceSaved {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at.served = min(at.served+1, len(at.saved))
+	if at.served == len(at.saved) {
+		last := at.saved[at.served-1]
+		last.Checkpoint.Files, last.Checkpoint.Changed = 0, nil
+		return last
+	}
+	at.served++
 	return at.saved[at.served-1]
 }
 

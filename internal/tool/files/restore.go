@@ -129,6 +129,24 @@ func hashOf(content []byte, info os.FileInfo) string {
 	return tool.Hash(content)
 }
 
+// Executable has the next content be executable by whoever can read it, or by nobody.
+func (s *Staged) Executable(on bool) error {
+	if s.temp == "" {
+		return nil
+	}
+	mode := s.next.Mode().Perm() &^ 0o111
+	if on {
+		mode |= mode & 0o444 >> 2
+	}
+	dir, _ := safefile.Split(s.path)
+	folder, err := safefile.OpenFolder(dir)
+	if err != nil {
+		return misplaced(err)
+	}
+	defer folder.Close() //nolint:errcheck // only a handle
+	return folder.Chmod(s.temp, mode)
+}
+
 // Mode is the file's, or 0 if there is none.
 func (s *Staged) Mode() os.FileMode { return s.mode }
 

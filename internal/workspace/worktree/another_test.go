@@ -26,7 +26,7 @@ func TestAnotherFolder(t *testing.T) {
 	put(t, filepath.Join(ws.Top, "f1"), "L-1\n")
 	saved := b.save(ws, filepath.Join(ws.Top, "f1"))
 	another(t, ws, "f4")
-	if got, err := b.k.Save(t.Context(), ws, nil); err == nil {
+	if got, err := b.k.Save(t.Context(), ws, nil, ""); err == nil {
 		t.Errorf("another folder was saved as %s, and %s was", got.Tree, saved.Tree)
 	}
 	res := b.close(ws)

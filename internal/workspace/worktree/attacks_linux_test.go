@@ -72,7 +72,7 @@ func TestS05Removed(t *testing.T) {
 			}
 			b.write("theirs.txt", "line of the caller\n")
 			for _, changed := range [][]string{nil, {filepath.Join(ws.Top, "theirs.txt")}} {
-				if got, err := b.k.Save(t.Context(), ws, changed); err == nil ||
+				if got, err := b.k.Save(t.Context(), ws, changed, ""); err == nil ||
 					!strings.Contains(err.Error(), "not at "+ws.Top+" any more") {
 					t.Errorf("saved: %+v, %v", got, err)
 				}

@@ -16,8 +16,10 @@ import (
 )
 
 // Close is the end of a run. What is not committed is committed, all of it is kept in the caller's repository, and
-// then the folder goes, unless something would go with it. The message is the subject of the commit.
-func (k *Keeper) Close(ctx context.Context, ws troupe.Workspace, message string) (troupe.WorkspaceResult, error) {
+// then the folder goes, unless something would go with it. The message is the subject of the commit, and began the tree
+// that the folder had when the run began; "": what the workspace began with.
+func (k *Keeper) Close(ctx context.Context, ws troupe.Workspace, message, began string) (troupe.WorkspaceResult,
+	error) {
 	res := troupe.WorkspaceResult{Kind: ws.Kind, Name: ws.Name, Folder: ws.Folder}
 	p, err := k.place(ws)
 	if err != nil {
@@ -44,11 +46,11 @@ func (k *Keeper) Close(ctx context.Context, ws troupe.Workspace, message string)
 		res.Gone = true // it was never made
 		return res, os.RemoveAll(p.folder)
 	}
-	return p.close(ctx, rec, message)
+	return p.close(ctx, rec, message, began)
 }
 
 // close is Close of a workspace that was made.
-func (p place) close(ctx context.Context, rec *record, message string) (troupe.WorkspaceResult, error) {
+func (p place) close(ctx context.Context, rec *record, message, began string) (troupe.WorkspaceResult, error) {
 	res := troupe.WorkspaceResult{Kind: p.ws.Kind, Name: p.ws.Name, Folder: p.ws.Folder, Base: rec.Base.Commit}
 	r, err := p.k.keeper(p)
 	if err != nil {
@@ -74,7 +76,7 @@ func (p place) close(ctx context.Context, rec *record, message string) (troupe.W
 	if err != nil {
 		return res, err
 	}
-	e := &ending{k: p.k, p: p, r: r, rec: rec, saved: s, res: res, there: there}
+	e := &ending{k: p.k, p: p, r: r, rec: rec, saved: s, res: res, there: there, began: began}
 	return e.res, e.run(ctx, message)
 }
 
@@ -87,6 +89,7 @@ type ending struct {
 	saved
 	res    troupe.WorkspaceResult
 	there  bool
+	began  string // the tree when the run began; "": the base
 	caller *caller
 }
 
@@ -350,31 +353,31 @@ func (e *ending) branch(ctx context.Context) error {
 	return fmt.Errorf("no branch could be made for %s: %w", e.p.ws.Name, err)
 }
 
-// measure counts what was done.
+// measure counts what was done, since the base and in this run.
 func (e *ending) measure(ctx context.Context) error {
-	if e.res.Tip == e.rec.Base.Commit {
+	base := e.rec.Base.Commit
+	e.res.Run = &troupe.Checkpoint{Tree: e.Tree, Tip: e.Tip}
+	var all []troupe.FileChanged
+	if e.res.Tip != base {
+		count, err := e.r.out(ctx, "rev-list", "--count", e.res.Tip, "^"+base)
+		if err != nil {
+			return err
+		}
+		if e.res.Commits, err = strconv.Atoi(count); err != nil {
+			return err
+		}
+		if all, err = e.r.changes(ctx, base, e.res.Tip); err != nil {
+			return err
+		}
+	}
+	for _, f := range all {
+		e.res.Files, e.res.Added, e.res.Removed = e.res.Files+1, e.res.Added+f.Added, e.res.Removed+f.Removed
+	}
+	if e.began == "" {
+		listed(e.res.Run, all)
 		return nil
 	}
-	count, err := e.r.out(ctx, "rev-list", "--count", e.res.Tip, "^"+e.rec.Base.Commit)
-	if err != nil {
-		return err
-	}
-	if e.res.Commits, err = strconv.Atoi(count); err != nil {
-		return err
-	}
-	list, err := e.r.out(ctx, "diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv",
-		e.rec.Base.Commit, e.res.Tip)
-	if err != nil {
-		return err
-	}
-	for _, line := range fields(list) {
-		added, rest, _ := strings.Cut(line, "\t")
-		removed, _, _ := strings.Cut(rest, "\t")
-		a, _ := strconv.Atoi(added) // “-” for what is no text
-		d, _ := strconv.Atoi(removed)
-		e.res.Files, e.res.Added, e.res.Removed = e.res.Files+1, e.res.Added+a, e.res.Removed+d
-	}
-	return nil
+	return e.r.compared(ctx, e.began, e.res.Run)
 }
 
 // removeFolder removes the folder if all that is in it is kept.

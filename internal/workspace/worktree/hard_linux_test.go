@@ -31,10 +31,10 @@ func TestNamesThatLeadOut(t *testing.T) {
 	tree := b.feedIn(ws.Top, "100644 "+up+"\x00"+string(raw)+"100644 .GIT\x00"+string(raw),
 		"hash-object", "-t", "tree", "-w", "--literally", "--stdin")
 	b.git(ws.Top, "update-ref", "HEAD", b.git(ws.Top, "commit-tree", "-m", "bad", "-p", "HEAD", tree))
-	if _, err := b.k.Save(t.Context(), ws, nil); err != nil {
+	if _, err := b.k.Save(t.Context(), ws, nil, ""); err != nil {
 		t.Fatal(err)
 	}
-	res, err := b.k.Close(t.Context(), ws, "what it did")
+	res, err := b.k.Close(t.Context(), ws, "what it did", "")
 	if err != nil || res.Gone || !strings.Contains(res.Kept, "x") {
 		t.Errorf("%+v, %v", res, err)
 	}

@@ -248,10 +248,10 @@ func TestHostileAgent(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			_, saveErr := b.k.Save(ctx, ws, nil)
+			_, saveErr := b.k.Save(ctx, ws, nil, "")
 			_, knownErr := b.k.Save(ctx, ws, []string{filepath.Join(ws.Top, "a.txt"),
-				filepath.Join(ws.Top, "sub/b.txt")})
-			res, err := b.k.Close(ctx, ws, "end")
+				filepath.Join(ws.Top, "sub/b.txt")}, "")
+			res, err := b.k.Close(ctx, ws, "end", "")
 			if err != nil || ran() || ctx.Err() != nil {
 				t.Fatalf("closed: %+v, %v, ran %v (saved: %v, %v)", res, err, ran(), saveErr, knownErr)
 			}

@@ -127,7 +127,7 @@ func TestKilled(t *testing.T) {
 			})
 			lines := append(b.work(ws), "line of the caller", "line of the caller, untracked")
 			again("save", func(k *Keeper) error {
-				_, err := k.Save(t.Context(), ws, nil)
+				_, err := k.Save(t.Context(), ws, nil, "")
 				return err
 			})
 			b.git(ws.Top, "branch", "-qD", "side")
@@ -135,7 +135,7 @@ func TestKilled(t *testing.T) {
 			b.git(ws.Top, "gc", "-q", "--prune=now")
 			var res troupe.WorkspaceResult
 			again("close", func(k *Keeper) (err error) {
-				res, err = k.Close(t.Context(), ws, "the end")
+				res, err = k.Close(t.Context(), ws, "the end", "")
 				return err
 			})
 			if !res.Gone || there(ws.Top) {

@@ -160,7 +160,7 @@ func (l *life) work(ctx context.Context, d *deed) error {
 			return err
 		}
 	}
-	res, err := l.k.Close(ctx, ws, "end")
+	res, err := l.k.Close(ctx, ws, "end", "")
 	if err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
@@ -205,7 +205,7 @@ func (l *life) turn(ctx context.Context, ws troupe.Workspace, n int, line string
 		}
 		l.tell("git")
 	}
-	_, err = l.k.Save(ctx, ws, changed)
+	_, err = l.k.Save(ctx, ws, changed, "")
 	return err
 }
 

@@ -213,7 +213,7 @@ func (k *Keeper) Prune(ctx context.Context, id troupe.SessionID) (removed bool, 
 	}
 	if rec.Base.Commit != "" {
 		// What was done there since the end is part of it.
-		res, err := p.close(ctx, rec, "")
+		res, err := p.close(ctx, rec, "", "")
 		if err != nil || !res.Gone {
 			return false, res.Kept, err
 		}

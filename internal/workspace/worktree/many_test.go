@@ -38,10 +38,10 @@ func (c *crowd) one(i int, ws troupe.Workspace) error {
 		return fmt.Errorf("stash: %w: %s", err, out)
 	}
 	write(fmt.Sprintf("new%d.txt", i), c.lines[i][2])
-	if _, err := other.Save(c.t.Context(), ws, nil); err != nil {
+	if _, err := other.Save(c.t.Context(), ws, nil, ""); err != nil {
 		return fmt.Errorf("save: %w", err)
 	}
-	if res, err := k.Close(c.t.Context(), ws, "end"); err != nil || !res.Gone || res.Commits != 2 {
+	if res, err := k.Close(c.t.Context(), ws, "end", ""); err != nil || !res.Gone || res.Commits != 2 {
 		return fmt.Errorf("close: %+v, %v", res, err)
 	}
 	c.folder.Lock() // as the gate has it in a session

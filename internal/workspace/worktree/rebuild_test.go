@@ -87,7 +87,7 @@ func TestCallerIsGone(t *testing.T) {
 	if err := os.Rename(b.dir, away); err != nil {
 		t.Fatal(err)
 	}
-	res, err := b.k.Close(t.Context(), ws, "end")
+	res, err := b.k.Close(t.Context(), ws, "end", "")
 	if err == nil && (res.Gone || res.Kept == "") || get(filepath.Join(ws.Top, "mine.txt")) != "mine\n" {
 		t.Errorf("%+v, %v", res, err)
 	}

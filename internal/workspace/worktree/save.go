@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,8 +16,10 @@ import (
 )
 
 // Save makes a checkpoint. Changed are absolute paths that are known to have changed since the last one; nil: that is
-// not known.
-func (k *Keeper) Save(ctx context.Context, ws troupe.Workspace, changed []string) (troupe.Checkpoint, error) {
+// not known. Last is the tree of the checkpoint that it is compared with; "": what the workspace began with. The keeper
+// may have saved since: its process died before the log said so.
+func (k *Keeper) Save(ctx context.Context, ws troupe.Workspace, changed []string, last string) (troupe.Checkpoint,
+	error) {
 	p, err := k.place(ws)
 	if err != nil {
 		return troupe.Checkpoint{}, err
@@ -37,6 +40,14 @@ func (k *Keeper) Save(ctx context.Context, ws troupe.Workspace, changed []string
 		return troupe.Checkpoint{}, missing(p, ws.Top, err)
 	}
 	s, err := k.save(ctx, p, rec, ws.Top, changed)
+	if err != nil {
+		return s.Checkpoint, err
+	}
+	r, err := k.keeper(p)
+	if err != nil {
+		return s.Checkpoint, err
+	}
+	err = r.compared(ctx, cmp.Or(last, rec.Base.Commit), &s.Checkpoint)
 	return s.Checkpoint, err
 }
 
@@ -122,14 +133,7 @@ func (k *Keeper) save(ctx context.Context, p place, rec *record, folder string, 
 	if out.Tree, err = r.out(ctx, "write-tree"); err != nil {
 		return saved{}, err
 	}
-	if was := kept["saved"]; out.Tree != was {
-		next["saved"] = out.Tree
-		list, err := r.out(ctx, "diff-tree", "-r", "-z", "--name-only", "--no-renames", was, out.Tree)
-		if err != nil {
-			return saved{}, err
-		}
-		out.Files = len(fields(list))
-	}
+	next["saved"] = out.Tree
 	out.kept = next
 	if err := k.step("tree"); err != nil || maps.Equal(next, kept) {
 		return out, err

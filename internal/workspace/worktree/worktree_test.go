@@ -137,7 +137,7 @@ func (b *bench) made(name string) troupe.Workspace {
 
 func (b *bench) save(ws troupe.Workspace, changed ...string) troupe.Checkpoint {
 	b.t.Helper()
-	c, err := b.k.Save(b.t.Context(), ws, changed)
+	c, err := b.k.Save(b.t.Context(), ws, changed, "")
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func (b *bench) save(ws troupe.Workspace, changed ...string) troupe.Checkpoint {
 
 func (b *bench) close(ws troupe.Workspace) troupe.WorkspaceResult {
 	b.t.Helper()
-	res, err := b.k.Close(b.t.Context(), ws, "what it did")
+	res, err := b.k.Close(b.t.Context(), ws, "what it did", "")
 	if err != nil {
 		b.t.Fatal(err)
 	}
