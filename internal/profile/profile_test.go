@@ -347,6 +347,10 @@ func TestFiles(t *testing.T) {
 				"a.md:4: there is no sandbox \"tight\", so their commands only read"}},
 		{"a.md", "---\ndescription: d\nhooks: {Stop: [{hooks: [{command: x}]}]}\nskills: x\nprompt: x\n---\nBody", "a",
 			[]string{"a.md:5: not used yet: prompt"}},
+		{"a.md", "---\ndescription: d\ncolor: Purple\n---\nBody", "a", nil},
+		{"a.md", "---\ndescription: d\ncolor: '#ff0000'\n---\nBody", "a",
+			[]string{"a.md:3: there is no color \"#ff0000\", so these agents are shown in any; there are red, blue, green, " +
+				"yellow, purple, orange, pink, cyan"}},
 		{"a.md", "---\ndescription: d\nhooks: x\n---\nBody", "a",
 			[]string{"a.md:3: the hooks cannot be read, so each call of these agents is refused"}},
 		{"a.md", "---\ndescription: d\nmaxTurns: many\n---\nBody", "a",
