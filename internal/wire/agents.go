@@ -74,7 +74,24 @@ type AgentProfile struct {
 	Background bool `json:"background,omitempty"`
 	// Workspace is where it works if a call does not say so; left out: where its parent does.
 	Workspace troupe.WorkspaceKind `json:"workspace,omitempty"`
-	Notes     []string             `json:"notes"`
+	// Servers are the MCP servers that it has.
+	Servers []ServerOf `json:"servers"`
+	// Hooks are those that run at its moments, those of skills apart.
+	Hooks []HookRow `json:"hooks"`
+	// Skills are those whose texts it is born with.
+	Skills []string `json:"skills,omitempty"`
+	// Style is the output style whose text its prompt ends with.
+	Style string `json:"output_style,omitempty"`
+	// Omits: it is not told what CLAUDE.md and AGENTS.md say.
+	Omits bool     `json:"omit_instructions,omitempty"`
+	Notes []string `json:"notes"`
+}
+
+// ServerOf is an MCP server that an agent has.
+type ServerOf struct {
+	Name   string `json:"name"`
+	Source string `json:"source"`        // the file, or that of the definition that brings it
+	Why    string `json:"why,omitempty"` // what keeps it from being used; left out: nothing does
 }
 
 // ToolOf says whether an agent has a tool.
