@@ -118,7 +118,8 @@ func (a machine) Agent(ctx context.Context, n wire.AgentName) (out wire.AgentPro
 		Asked: a.app.models.Effort(p.Model, p.Effort), Mode: mode, Own: d.Mode,
 		Sandbox: p.Sandbox, Starts: p.Starts, MaxTurns: p.Limits.MaxTurns, Tokens: p.Limits.MaxTokens,
 		Initial: p.InitialPrompt, Background: p.Background, Workspace: p.Workspace,
-		Skills: p.Skills, Style: d.Style, Omits: p.OmitInstructions, Notes: append([]string{}, p.Notes...)}
+		AgentTexts: wire.AgentTexts{Skills: p.Skills, Style: d.Style, Omits: p.OmitInstructions},
+		Notes:      append([]string{}, p.Notes...)}
 	out.Servers, out.Hooks = []wire.ServerOf{}, []wire.HookRow{}
 	if m := p.Memory; m != nil {
 		out.Memory = &wire.Memory{Agent: d.Name, Scope: m.Scope, Folder: m.Folder, Files: []string{}}
@@ -154,7 +155,7 @@ func (a machine) hooksFor(out *wire.AgentProfile, d profile.Definition, hooks []
 	own := len(d.Hooks) == 0
 	for i := range hooks {
 		if h := &hooks[i]; h.Meets(line) {
-			out.Hooks = append(out.Hooks, a.app.hookRow(setHook{Hook: *h}))
+			out.Hooks = append(out.Hooks, hookRow(a.app, setHook{Hook: *h}))
 			own = own || h.Agent == d.Name
 		}
 	}

@@ -45,8 +45,8 @@ func (p *profiles) memories(tree troupe.SessionID, cwd string) func(profile.Defi
 // memories implements session.Memories.
 type memories struct{ app *App }
 
-// Told implements session.Memories. What cannot be read is left out: an agent is born without it. A replay tells what was
-// told then: the run that it plays may have written these files itself, and nothing is written again.
+// Told implements session.Memories. What cannot be read is left out: an agent is born without it. A replay tells what
+// was told then: the run that it plays may have written these files itself, and nothing is written again.
 func (m memories) Told(id troupe.SessionID, replies int, of troupe.Memory) (out []session.Instruction) {
 	if p := m.app.models.player; p != nil {
 		if told, ok := p.Memory(id, replies); ok {

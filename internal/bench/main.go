@@ -82,8 +82,8 @@ func parse(args []string) (options, error) {
 	fs.BoolVar(&o.git, "git", true, "make the folder a git repository, as most are")
 	fs.BoolVar(&o.background, "background", false, "have the sub-agents work in the background: their ends together "+
 		"must cost the main agent one turn")
-	fs.BoolVar(&o.definitions, "definitions", false, "measure nothing but what hundreds of definitions add to a run of one "+
-		"reply")
+	fs.BoolVar(&o.definitions, "definitions", false, "measure nothing but what hundreds of definitions "+
+		"add to a run of one reply")
 	fs.Float64Var(&o.others, "others", 0, "run again, up to 20 times, what was run while others used more than this "+
 		"share of the machine; 0 takes all runs")
 	if err := fs.Parse(args); err != nil {

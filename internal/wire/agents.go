@@ -78,13 +78,18 @@ type AgentProfile struct {
 	Servers []ServerOf `json:"servers"`
 	// Hooks are those that run at its moments, those of skills apart.
 	Hooks []HookRow `json:"hooks"`
-	// Skills are those whose texts it is born with.
+	AgentTexts
+	Notes []string `json:"notes"`
+}
+
+// AgentTexts are what texts an agent is born with besides its prompt.
+type AgentTexts struct {
+	// Skills are those whose texts it is told.
 	Skills []string `json:"skills,omitempty"`
 	// Style is the output style whose text its prompt ends with.
 	Style string `json:"output_style,omitempty"`
 	// Omits: it is not told what CLAUDE.md and AGENTS.md say.
-	Omits bool     `json:"omit_instructions,omitempty"`
-	Notes []string `json:"notes"`
+	Omits bool `json:"omit_instructions,omitempty"`
 }
 
 // ServerOf is an MCP server that an agent has.
