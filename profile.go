@@ -57,6 +57,11 @@ type Beginning struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
+// Colors are those that an agent can be shown in.
+func Colors() []string {
+	return []string{"red", "blue", "green", "yellow", "purple", "orange", "pink", "cyan"}
+}
+
 // Kind is what the session is to people: its type of agent, or a fork.
 func (p *Profile) Kind() string {
 	if p.Fork {

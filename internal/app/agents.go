@@ -9,6 +9,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/hook"
 	"github.com/troupe-dev/troupe/internal/profile"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
@@ -117,16 +118,26 @@ func (a machine) Agent(ctx context.Context, n wire.AgentName) (out wire.AgentPro
 		Asked: a.app.models.Effort(p.Model, p.Effort), Mode: mode, Own: d.Mode,
 		Sandbox: p.Sandbox, Starts: p.Starts, MaxTurns: p.Limits.MaxTurns, Tokens: p.Limits.MaxTokens,
 		Initial: p.InitialPrompt, Background: p.Background, Workspace: p.Workspace,
-		Merge: p.Merge,
-		Notes: append([]string{}, p.Notes...)}
+		Merge:      p.Merge,
+		AgentTexts: wire.AgentTexts{Skills: p.Skills, Style: d.Style, Omits: p.OmitInstructions},
+		Notes:      append([]string{}, p.Notes...)}
+	out.Servers, out.Hooks = []wire.ServerOf{}, []wire.HookRow{}
 	if m := p.Memory; m != nil {
 		out.Memory = &wire.Memory{Agent: d.Name, Scope: m.Scope, Folder: m.Folder, Files: []string{}}
 	}
-	more, err := x.profiles.ofServers(d)
+	if d.Name == profile.Main {
+		out.Style = x.profiles.style.name
+	}
+	a.hooksFor(&out, d, x.profiles.definitions.Hooks)
+	known, have, err := x.profiles.serversOf(d)
 	if err != nil {
 		out.Notes = append(out.Notes, err.Error())
 	}
-	for _, f := range slices.Concat(x.tools.Callable(), more) {
+	for _, s := range have {
+		_, why := known.List(s.Entry)
+		out.Servers = append(out.Servers, wire.ServerOf{Name: s.Name, Source: s.Source, Why: cmp.Or(s.Why, why)})
+	}
+	for _, f := range slices.Concat(x.tools.Callable(), known.Facts(have)) {
 		has, why := d.Holds(f)
 		if filter := x.tools.gate.Withheld(chain, f.Name); has && filter != "" {
 			has, why = false, filter
@@ -134,4 +145,22 @@ func (a machine) Agent(ctx context.Context, n wire.AgentName) (out wire.AgentPro
 		out.Has = append(out.Has, wire.ToolOf{Tool: f.Name, Has: has, Why: why})
 	}
 	return out, nil
+}
+
+// hooksFor lists those of the hooks that count which are for agents of a type.
+func (a machine) hooksFor(out *wire.AgentProfile, d profile.Definition, hooks []hook.Hook) {
+	line := []string{profile.Main}
+	if d.Name != profile.Main {
+		line = append(line, d.Name)
+	}
+	own := len(d.Hooks) == 0
+	for i := range hooks {
+		if h := &hooks[i]; h.Meets(line) {
+			out.Hooks = append(out.Hooks, hookRow(a.app, setHook{Hook: *h}))
+			own = own || h.Agent == d.Name
+		}
+	}
+	if !own {
+		out.Notes = append(out.Notes, "the hooks of its definition do not run; `troupe hooks` says why")
+	}
 }

@@ -42,15 +42,19 @@ func (a setup) Hooks(ctx context.Context, q wire.HookQuery) (out wire.HookList, 
 	out.Problems = append(out.Problems, idleHooks(set, tools,
 		hookRules(gate.NewTools(tools.Facts()), a.app.dirs.Home))...)
 	for _, h := range set {
-		out.Hooks = append(out.Hooks, wire.HookRow{Event: h.Event, Matcher: h.Matcher, If: h.If, Type: string(h.Kind),
-			Run: a.app.Mask(h.Run), Source: h.Source, Scope: h.Scope, Agent: h.Agent, Skill: h.Skill,
-			Seconds: h.Limit().Seconds(),
-			Async:   h.Async, Off: h.off, Broken: h.Broken})
+		out.Hooks = append(out.Hooks, hookRow(a.app, h))
 	}
 	if q.Event == "" {
 		return out, nil
 	}
 	return out, a.tryHooks(ctx, q, thatCount(set), &out)
+}
+
+// hookRow is a hook as it is listed.
+func hookRow(a *App, h setHook) wire.HookRow {
+	return wire.HookRow{Event: h.Event, Matcher: h.Matcher, If: h.If, Type: string(h.Kind), Run: a.Mask(h.Run),
+		Source: h.Source, Scope: h.Scope, Agent: h.Agent, Skill: h.Skill, Seconds: h.Limit().Seconds(), Async: h.Async,
+		Off: h.off, Broken: h.Broken}
 }
 
 // tryHooks runs the hooks that are due at a made-up moment.

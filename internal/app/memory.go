@@ -3,11 +3,13 @@ package app
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/memory"
+	"github.com/troupe-dev/troupe/internal/model/replay"
 	"github.com/troupe-dev/troupe/internal/profile"
 	"github.com/troupe-dev/troupe/internal/session"
 )
@@ -43,8 +45,14 @@ func (p *profiles) memories(tree troupe.SessionID, cwd string) func(profile.Defi
 // memories implements session.Memories.
 type memories struct{ app *App }
 
-// Told implements session.Memories. What cannot be read is left out: an agent is born without it.
-func (m memories) Told(of troupe.Memory) (out []session.Instruction) {
+// Told implements session.Memories. What cannot be read is left out: an agent is born without it. A replay tells what
+// was told then: the run that it plays may have written these files itself, and nothing is written again.
+func (m memories) Told(id troupe.SessionID, replies int, of troupe.Memory) (out []session.Instruction) {
+	if p := m.app.models.player; p != nil {
+		if told, ok := p.Memory(id, replies); ok {
+			return toldThen(told)
+		}
+	}
 	for _, folder := range []string{of.Also, of.Folder} {
 		if folder == "" {
 			continue
@@ -55,9 +63,25 @@ func (m memories) Told(of troupe.Memory) (out []session.Instruction) {
 			continue
 		}
 		if text != "" {
-			block := fmt.Sprintf("<runtime-memory file=%s>\n%s\n</runtime-memory>\n",
-				troupe.Escape(fmt.Sprintf("%q", file)), troupe.Escape(text))
+			block := fmt.Sprintf("%s%s>\n%s\n%s", replay.MemoryTag, troupe.Escape(fmt.Sprintf("%q", file)),
+				troupe.Escape(text), replay.MemoryEnd)
 			out = append(out, session.Instruction{Paths: []string{file}, Text: m.app.Mask(block)})
+		}
+	}
+	return out
+}
+
+// toldThen are the blocks of a memory as they were told, by their files.
+func toldThen(text string) (out []session.Instruction) {
+	for block := range strings.SplitAfterSeq(text, replay.MemoryEnd) {
+		in := session.Instruction{Text: block}
+		if quoted, err := strconv.QuotedPrefix(strings.TrimPrefix(block, replay.MemoryTag)); err == nil {
+			if file, err := strconv.Unquote(quoted); err == nil {
+				in.Paths = []string{file}
+			}
+		}
+		if block != "" {
+			out = append(out, in)
 		}
 	}
 	return out

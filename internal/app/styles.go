@@ -32,7 +32,7 @@ type styles struct {
 
 // styleText is a style for a prompt.
 type styleText struct {
-	text string
+	name, text string
 	// alone: what of the main agent's prompt is about writing software goes.
 	alone bool
 }
@@ -176,7 +176,7 @@ func (s *styles) named(name string) (out styleText, problem string) {
 		return styleText{}, ""
 	}
 	if st, ok := s.known[front.Fold(name)]; ok {
-		return styleText{text: "Output style: " + st.Name + "\n\n" + st.text, alone: !st.Keeps}, ""
+		return styleText{name: st.Name, text: "Output style: " + st.Name + "\n\n" + st.text, alone: !st.Keeps}, ""
 	}
 	names := []string{"default"}
 	for _, st := range s.list() {

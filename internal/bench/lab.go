@@ -182,14 +182,16 @@ type start struct {
 	runs []result
 }
 
+// alone runs the main agent without others.
+func (l lab) alone(ctx context.Context, s site) (result, error) {
+	p := &play{files: s.files}
+	return l.run(ctx, s, p.reply, l.firstByte, expected{1, 1}, nil, func(start time.Time) time.Duration {
+		return time.Unix(0, p.first.Load()).Sub(start)
+	})
+}
+
 // starts compares a home that does not exist yet with one that has been used.
 func (l lab) starts(ctx context.Context, runs int) (out []start, err error) {
-	alone := func(s site) (result, error) {
-		p := &play{files: s.files}
-		return l.run(ctx, s, p.reply, l.firstByte, expected{1, 1}, nil, func(start time.Time) time.Duration {
-			return time.Unix(0, p.first.Load()).Sub(start)
-		})
-	}
 	fresh, used := start{name: "fresh"}, start{name: "used"}
 	s, err := l.site(ctx)
 	if err != nil {
@@ -199,7 +201,7 @@ func (l lab) starts(ctx context.Context, runs int) (out []start, err error) {
 		return nil, err
 	}
 	for range runs {
-		r, err := l.undisturbed(func() (result, error) { return alone(s) })
+		r, err := l.undisturbed(func() (result, error) { return l.alone(ctx, s) })
 		if err != nil {
 			return nil, err
 		}
@@ -209,7 +211,7 @@ func (l lab) starts(ctx context.Context, runs int) (out []start, err error) {
 			if err != nil {
 				return result{}, err
 			}
-			return alone(other)
+			return l.alone(ctx, other)
 		})
 		if err != nil {
 			return nil, err

@@ -40,7 +40,8 @@ type options struct {
 	git       bool
 	others    float64
 
-	background bool
+	background  bool
+	definitions bool
 }
 
 func main() {
@@ -81,6 +82,8 @@ func parse(args []string) (options, error) {
 	fs.BoolVar(&o.git, "git", true, "make the folder a git repository, as most are")
 	fs.BoolVar(&o.background, "background", false, "have the sub-agents work in the background: their ends together "+
 		"must cost the main agent one turn")
+	fs.BoolVar(&o.definitions, "definitions", false, "measure nothing but what hundreds of definitions "+
+		"add to a run of one reply")
 	fs.Float64Var(&o.others, "others", 0, "run again, up to 20 times, what was run while others used more than this "+
 		"share of the machine; 0 takes all runs")
 	if err := fs.Parse(args); err != nil {
@@ -131,6 +134,14 @@ func bench(ctx context.Context, o options) (err error) {
 
 // measure runs every scenario, prints a line for each run, and returns tables for people.
 func measure(ctx context.Context, l lab, o options) ([]string, error) {
+	if o.definitions {
+		d, err := l.definitions(ctx, o.runs)
+		if err != nil {
+			return nil, fmt.Errorf("definitions: %w", err)
+		}
+		fmt.Println(strings.Join(d.lines(), "\n"))
+		return []string{d.table()}, nil
+	}
 	var fanouts []fanout
 	for _, n := range o.sizes {
 		f := fanout{n: n, ideal: idealReplies * o.firstByte}

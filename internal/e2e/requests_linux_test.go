@@ -22,6 +22,8 @@ func firstAgents() map[string]string {
 	return map[string]string{
 		"Explore": "find the exporter", "Plan": "plan the exporter", "general-purpose": "write the exporter",
 		"Verification": "check the exporter", "reviewer": "review the exporter",
+		"Review": "read the diff of the exporter", "worker": "write a part of the exporter",
+		"Bash": "build the exporter", "Guide": "say how exporters are set up", "Statusline": "show the exporter",
 	}
 }
 

@@ -176,7 +176,20 @@ func (s *Set) speaks(i int, m troupe.HookMoment) bool {
 	return m.Call != nil && (s.ifs[i] == nil || s.ifs[i](m))
 }
 
-// covers compares everything but the matcher and the rule.
+// Meets reports whether the hook is for moments of an agent. The line are the types of all above it, and its own. Those
+// of a session's beginning, end and prompts are the main agent's, and a skill's hooks are there while it is in use.
+func (h *Hook) Meets(line []string) bool {
+	switch h.Event {
+	case troupe.HookPrompt, troupe.HookStop, troupe.HookSessionStart, troupe.HookSessionEnd, troupe.HookNotification:
+		if h.Agent == "" && len(line) > 1 {
+			return false
+		}
+	default:
+	}
+	return h.matches(troupe.HookMoment{Event: h.Event, Line: line})
+}
+
+// matches compares everything but the matcher and the rule.
 func (h *Hook) matches(m troupe.HookMoment) bool {
 	own := len(m.Line) > 0 && strings.EqualFold(m.Line[len(m.Line)-1], h.Agent)
 	if h.Skill != "" {

@@ -163,7 +163,7 @@ func (b *builder) field(f front.Field) {
 	case keySkills:
 		b.def.Skills = f.Value.Words()
 	case keyColor:
-		b.def.Color = strings.ToLower(b.text(f))
+		b.color(f)
 	case keyServers:
 		b.servers(f, twice)
 	case keyMemory:
@@ -323,6 +323,21 @@ func (b *builder) effort(f front.Field) {
 	if b.def.Effort, err = troupe.ParseEffort(name); err != nil {
 		b.problem(b.at.problem(f.Line, "there is no effort %q, so these agents have their parent's; there are %s", name,
 			troupe.EffortNames()))
+	}
+}
+
+// color reads what agents of this type are shown in. It changes nothing that they do, so that only a check tells of one
+// that is not known.
+func (b *builder) color(f front.Field) {
+	b.def.Color = ""
+	switch name := strings.ToLower(b.text(f)); {
+	case slices.Contains(troupe.Colors(), name):
+		b.def.Color = name
+	case name != "":
+		p := b.at.problem(f.Line, "there is no color %q, so these agents are shown in any; there are %s", name,
+			strings.Join(troupe.Colors(), ", "))
+		p.Note = true
+		b.problem(p)
 	}
 }
 

@@ -106,8 +106,8 @@ func builtins() []Definition {
 		},
 		{
 			Name: "worker", Prompt: promptWorker, All: true,
-			Description: "One part of a plan whose parts are done at the same time; name its files. For work that " +
-				"stands alone take general-purpose.",
+			Description: "One part of a plan whose parts are done at the same time; name its files. Not for " +
+				"work that stands alone: general-purpose does that.",
 		},
 		{
 			Name: "Bash", Prompt: promptBash, Tools: []string{"Bash"}, Model: "haiku",
@@ -122,8 +122,9 @@ func builtins() []Definition {
 		},
 		{
 			Name: "Statusline", Prompt: promptStatusline, OmitInstructions: true,
-			Tools:       []string{"Bash", "Edit", "Glob", "Grep", "Read", "Write"},
-			Description: "Writing the user's statusLine setting. Say what the line is to show.",
+			Tools: []string{"Bash", "Edit", "Glob", "Grep", "Read", "Write"},
+			Description: "Writing the user's statusLine setting. Say what the line is to show. Not for other " +
+				"settings.",
 		},
 	}
 	for i := range defs {

@@ -59,7 +59,7 @@ type Definition struct {
 	// OmitInstructions: it is not told what CLAUDE.md and AGENTS.md say.
 	OmitInstructions bool    `json:"omit_instructions,omitempty"`
 	Servers          Servers `json:"servers,omitzero"`
-	// Color is the one it is shown in.
+	// Color is the one it is shown in, of troupe.Colors; "": any.
 	Color string `json:"color,omitempty"`
 }
 

@@ -90,6 +90,9 @@ func TestBuiltins(t *testing.T) {
 		if d.Description == "" {
 			t.Errorf("%s has no description", d.Name)
 		}
+		if !strings.Contains(strings.ToLower(d.Description), "not ") {
+			t.Errorf("%s does not say when it is not to be used: %s", d.Name, d.Description)
+		}
 	}
 	if diff := cmp.Diff([]string{"general-purpose", "Explore", "Plan", "Verification", "Review", "worker", "Bash",
 		"Guide", "Statusline"},
@@ -97,14 +100,21 @@ func TestBuiltins(t *testing.T) {
 		t.Error(diff)
 	}
 	read := []string{"Bash", "Glob", "Grep", "Read"}
+	most := []string{"Bash", "Edit", "Glob", "Grep", "Read", "Write"}
 	for name, want := range map[string]struct {
 		tools []string
 		model string
+		level troupe.Level
 	}{
-		"":              {[]string{"Bash", "Edit", "Glob", "Grep", "Read", "Write"}, "p/parent"},
-		"explore":       {read, "p/haiku"},
-		"Plan":          {read, "p/parent"},
-		"VERIFICATION ": {read, "p/parent"},
+		"":              {most, "p/parent", ""},
+		"explore":       {read, "p/haiku", troupe.LevelReadOnly},
+		"Plan":          {read, "p/parent", troupe.LevelReadOnly},
+		"VERIFICATION ": {read, "p/parent", ""},
+		"Review":        {read, "p/parent", troupe.LevelReadOnly},
+		"worker":        {most, "p/parent", ""},
+		"Bash":          {[]string{"Bash"}, "p/haiku", ""},
+		"Guide":         {read[1:], "p/haiku", troupe.LevelReadOnly},
+		"Statusline":    {most, "p/parent", ""},
 	} {
 		d, err := set.Lookup(name)
 		if err != nil {
@@ -112,7 +122,7 @@ func TestBuiltins(t *testing.T) {
 		}
 		p, err := d.Resolve(place(), troupe.Spawn{})
 		if err != nil || !slices.Equal(p.Tools, want.tools) || p.Model != want.model || p.Mode != troupe.ModeDefault ||
-			p.Source != "built-in" {
+			p.Sandbox != want.level || p.Source != "built-in" {
 			t.Errorf("%s: %+v, %v", name, p, err)
 		}
 	}
@@ -347,6 +357,10 @@ func TestFiles(t *testing.T) {
 				"a.md:4: there is no sandbox \"tight\", so their commands only read"}},
 		{"a.md", "---\ndescription: d\nhooks: {Stop: [{hooks: [{command: x}]}]}\nskills: x\nprompt: x\n---\nBody", "a",
 			[]string{"a.md:5: not used yet: prompt"}},
+		{"a.md", "---\ndescription: d\ncolor: Purple\n---\nBody", "a", nil},
+		{"a.md", "---\ndescription: d\ncolor: '#ff0000'\n---\nBody", "a",
+			[]string{"a.md:3: there is no color \"#ff0000\", so these agents are shown in any; there are red, blue, green, " +
+				"yellow, purple, orange, pink, cyan"}},
 		{"a.md", "---\ndescription: d\nhooks: x\n---\nBody", "a",
 			[]string{"a.md:3: the hooks cannot be read, so each call of these agents is refused"}},
 		{"a.md", "---\ndescription: d\nmaxTurns: many\n---\nBody", "a",
@@ -534,6 +548,40 @@ func TestTurns(t *testing.T) {
 			MostTurns: c.most}, troupe.Spawn{MaxTurns: c.asked})
 		if err != nil || p.Limits.MaxTurns != c.want {
 			t.Errorf("%+v: %d turns, %v", c, p.Limits.MaxTurns, err)
+		}
+	}
+}
+
+// TestTokenBudget: the lower of a definition's budget and that of the settings holds, in every spelling; one that cannot
+// be read is told, and of two the lower counts.
+func TestTokenBudget(t *testing.T) {
+	t.Parallel()
+	for head, want := range map[string]struct {
+		most int64
+		says int
+	}{
+		"tokenBudget: 5000":                      {5000, 0},
+		"token-budget: \"5_000\"":                {5000, 0},
+		"maxTokens: 5000":                        {5000, 0},
+		"tokenBudget: 9000\ntoken_budget: 5000":  {5000, 1},
+		"tokenBudget: 5000\ntoken_budget: 9000":  {5000, 1},
+		"tokenBudget: 5000\ntoken_budget: a lot": {5000, 2},
+		"tokenBudget: none":                      {0, 1},
+		"tokenBudget: -1":                        {0, 1},
+	} {
+		set, problems := load(t, "x.md", "---\ndescription: d\n"+head+"\n---\nBody")
+		def, err := set.Lookup("x")
+		if err != nil || def.MaxTokens != want.most || len(problems) != want.says {
+			t.Errorf("%q: %d tokens, %v, %v", head, def.MaxTokens, problems, err)
+		}
+	}
+	for _, c := range []struct{ own, settings, want int64 }{
+		{0, 0, 0}, {0, 9000, 9000}, {5000, 0, 5000}, {5000, 9000, 5000}, {9000, 5000, 5000},
+	} {
+		p, err := Definition{Name: "x", MaxTokens: c.own}.Resolve(Place{Limits: troupe.Limits{MaxTokens: c.settings}},
+			troupe.Spawn{})
+		if err != nil || p.Limits.MaxTokens != c.want {
+			t.Errorf("%+v: %d tokens, %v", c, p.Limits.MaxTokens, err)
 		}
 	}
 }

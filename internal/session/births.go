@@ -130,8 +130,7 @@ func (bs *births) plan(ctx context.Context, calls []int,
 				b.Brief.Workspace = whereItWorks(b.Workspace)
 			}
 		} else {
-			b.Brief = bs.childBrief(environment(b.Cwd), b.Profile, b.Authority, sp.Background,
-				b.Workspace)
+			b.Brief = bs.childBrief(environment(b.Cwd), b, sp.Background)
 		}
 		births = append(births, birth{call: i, decision: d, background: sp.Background, asked: sp.Prompt, from: from,
 			Birth: b})

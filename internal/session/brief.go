@@ -6,11 +6,14 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/fleet"
 	"github.com/troupe-dev/troupe/internal/gate"
 )
 
 // briefing is what a brief depends on besides the folder.
 type briefing struct {
+	id      troupe.SessionID
+	replies int // that it has had; 0 at its birth
 	profile troupe.Profile
 	model   string       // as it is now
 	line    []gate.Layer // down to the session itself
@@ -137,39 +140,39 @@ func ofCommands(mode gate.Mode, bound troupe.Level, confined bool, refused strin
 }
 
 // rootBrief is the brief of a root that is about to be born.
-func (h *Hub) rootBrief(at Surroundings, p troupe.Profile, granted troupe.Authority, s *troupe.Settings,
-	caps *troupe.Caps, roles Roles, w troupe.Workspace) *troupe.Brief {
-	b := briefing{profile: p, model: p.Model, parents: caps != nil && caps.MaxDepth > 0,
-		asks: s != nil && s.AskFor > 0}
-	b.line = []gate.Layer{h.gate.LayerOf("main", p, granted, b.parents, false)}
-	b.line[0].Sandbox = boundTo(b.line[0].Sandbox, w)
+func (h *Hub) rootBrief(at Surroundings, born fleet.Birth, roles Roles) *troupe.Brief {
+	b := briefing{id: born.Root, profile: born.Profile, model: born.Profile.Model,
+		parents: born.Caps != nil && born.Caps.MaxDepth > 0,
+		asks:    born.Settings != nil && born.Settings.AskFor > 0}
+	b.line = []gate.Layer{h.gate.LayerOf("main", born.Profile, born.Authority, b.parents, false)}
+	b.line[0].Sandbox = boundTo(b.line[0].Sandbox, born.Workspace)
 	out := h.brief(at, b, roles)
-	out.Workspace = whereItWorks(w)
+	out.Workspace = whereItWorks(born.Workspace)
 	return out
 }
 
 // briefing is what holds for a session as it is now.
 func (a *actor) briefing() briefing {
 	return briefing{
-		profile: a.st.Profile, model: a.st.Session.Model, line: a.tree.chain.chain(a.id),
+		id: a.id, replies: a.st.Reply(), profile: a.st.Profile, model: a.st.Session.Model, line: a.tree.chain.chain(a.id),
 		asks: a.tree.settings().AskFor > 0, parents: a.tree.limits().MaxDepth > a.st.Session.Depth,
 	}
 }
 
 // childBrief is the brief of a child that is about to be born.
-func (bs *births) childBrief(at Surroundings, p troupe.Profile, granted troupe.Authority,
-	background bool, w troupe.Workspace) *troupe.Brief {
+func (bs *births) childBrief(at Surroundings, born fleet.Birth, background bool) *troupe.Brief {
 	b := bs.a.briefing()
 	depth := bs.a.st.Session.Depth + 1
-	b.profile, b.model, b.parents = p, p.Model, bs.a.tree.limits().MaxDepth > depth
-	own := bs.a.h.gate.LayerOf("", p, granted, b.parents, background)
-	own.Sandbox = boundTo(own.Sandbox, w)
+	b.id, b.replies = troupe.ChildID(bs.a.id, born.Coord), 0
+	b.profile, b.model, b.parents = born.Profile, born.Profile.Model, bs.a.tree.limits().MaxDepth > depth
+	own := bs.a.h.gate.LayerOf("", born.Profile, born.Authority, b.parents, background)
+	own.Sandbox = boundTo(own.Sandbox, born.Workspace)
 	if own.Mode == "" && len(b.line) > 0 {
 		own.Mode = b.line[len(b.line)-1].Mode
 	}
 	b.line = append(b.line, own)
 	out := bs.a.h.brief(at, b, bs.a.tree.kinds())
-	out.Workspace = whereItWorks(w)
+	out.Workspace = whereItWorks(born.Workspace)
 	return out
 }
 

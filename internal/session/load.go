@@ -26,7 +26,7 @@ func (h *Hub) Begin(ctx context.Context, b fleet.Birth) error {
 	if b.Offer, err = h.offer(rolesOf(roles).tools(h, &b.Profile), b.Profile.Tools); err != nil {
 		return err
 	}
-	b.Brief = h.rootBrief(h.folders.of(b.Cwd), b.Profile, b.Authority, b.Settings, b.Caps, roles, b.Workspace)
+	b.Brief = h.rootBrief(h.folders.of(b.Cwd), b, roles)
 	err = h.d.Store.Update(ctx, b.Root, func(tx store.Tx) error {
 		var err error
 		born, err = fleet.Spawn(tx, h.d.Owner, h.d.Now(), []fleet.Birth{b})

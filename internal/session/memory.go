@@ -11,8 +11,9 @@ import (
 
 // Memories are what agents keep for others of their type.
 type Memories interface {
-	// Told are the beginnings of the files that agents are told of, each as a block of text, whoever wrote it.
-	Told(m troupe.Memory) []Instruction
+	// Told are the beginnings of the files that a session is told of when it has had so many replies, each as a block
+	// of text, whoever wrote it.
+	Told(id troupe.SessionID, replies int, m troupe.Memory) []Instruction
 	// Check says why a file of a memory may not hold a content; nil if it may.
 	Check(m troupe.Memory, path string, content []byte) error
 }
@@ -26,7 +27,7 @@ func remembered(h *Hub, at Surroundings, b briefing) string {
 	}
 	var out strings.Builder
 	hidden := gate.Hidden(b.line, []string{at.Folder}, h.d.Home)
-	for _, file := range h.d.Memories.Told(*m) {
+	for _, file := range h.d.Memories.Told(b.id, b.replies, *m) {
 		if hidden == nil || !slices.ContainsFunc(file.Paths, hidden) {
 			out.WriteString(file.Text)
 		}

@@ -76,7 +76,29 @@ type AgentProfile struct {
 	Workspace troupe.WorkspaceKind `json:"workspace,omitempty"`
 	// Merge is what becomes of its work in a folder of its own if a call does not say so; left out: it is kept.
 	Merge troupe.MergeBack `json:"merge,omitempty"`
-	Notes []string         `json:"notes"`
+	// Servers are the MCP servers that it has.
+	Servers []ServerOf `json:"servers"`
+	// Hooks are those that run at its moments, those of skills apart.
+	Hooks []HookRow `json:"hooks"`
+	AgentTexts
+	Notes []string `json:"notes"`
+}
+
+// AgentTexts are what texts an agent is born with besides its prompt.
+type AgentTexts struct {
+	// Skills are those whose texts it is told.
+	Skills []string `json:"skills,omitempty"`
+	// Style is the output style whose text its prompt ends with.
+	Style string `json:"output_style,omitempty"`
+	// Omits: it is not told what CLAUDE.md and AGENTS.md say.
+	Omits bool `json:"omit_instructions,omitempty"`
+}
+
+// ServerOf is an MCP server that an agent has.
+type ServerOf struct {
+	Name   string `json:"name"`
+	Source string `json:"source"`        // the file, or that of the definition that brings it
+	Why    string `json:"why,omitempty"` // what keeps it from being used; left out: nothing does
 }
 
 // ToolOf says whether an agent has a tool.

@@ -44,6 +44,9 @@ func commands() []command {
 			late: true, run: showCost},
 		{name: "context", args: "[NAME|#]", help: "what stands in an agent's context, and what each part takes",
 			late: true, run: showContext},
+		{name: "memory", args: "[NAME|#]",
+			help:  "the instructions and memory that an agent was told, and what agents keep",
+			early: true, late: true, run: showMemory},
 		{name: "mcp", args: "[NAME]", help: "MCP servers, or what is known of one", early: true, late: true,
 			run: listServers},
 		{name: "hooks", help: "the hooks that are set here", early: true, late: true, run: listHooks},
@@ -170,7 +173,6 @@ func findCommand(word string) (name, problem string) {
 // otherWords says where to find what other programs have as a command of the conversation.
 func otherWords() map[string]string {
 	return map[string]string{
-		"memory":       "`troupe memory` in a terminal shows and edits what agents keep; /context shows what was read",
 		"config":       "settings are files, and `troupe docs settings` tells which; /status shows what holds",
 		"settings":     "settings are files, and `troupe docs settings` tells which; /status shows what holds",
 		"init":         "ask the agent to write an AGENTS.md",

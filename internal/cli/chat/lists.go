@@ -74,3 +74,34 @@ func listPlans(ctx context.Context, v *conversation, name string) error {
 		return c.Plan(list[0])
 	})
 }
+
+// showMemory is /memory: what an agent was told of instructions and of what its type has kept, and what all keep here.
+func showMemory(ctx context.Context, v *conversation, word string) error {
+	var told *wire.Context
+	switch {
+	case v.tree != nil:
+		x, err := contextOf(ctx, v, word)
+		if err != nil {
+			return err
+		}
+		told = &x
+	case word != "":
+		return &troupe.UserError{Problem: "there is no agent " + console.Line(word, 40) + " yet",
+			Hint: "The first words begin a conversation. /memory alone lists what agents keep here."}
+	}
+	kept, err := v.trees.api.Setup().Memories(ctx, wire.MemoryQuery{Cwd: v.trees.next.Cwd})
+	if err != nil {
+		return err
+	}
+	return printed(v, func(c *console.Console) error {
+		if told != nil {
+			if err := c.Told(*told); err != nil {
+				return err
+			}
+		}
+		if err := c.Memories(kept); err != nil {
+			return err
+		}
+		return c.Say("`troupe memory` shows, edits and forgets them.")
+	})
+}

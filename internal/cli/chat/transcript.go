@@ -116,18 +116,21 @@ func showLog(ctx context.Context, v *conversation, word string) error {
 
 // showContext shows what the next model call of an agent sends; without a name, the main agent's.
 func showContext(ctx context.Context, v *conversation, word string) error {
-	id := v.tree.root
-	if word != "" && word != "main" {
-		var err error
-		if id, err = v.find(word); err != nil {
-			return err
-		}
-	}
-	x, err := v.trees.api.Context(ctx, id)
+	x, err := contextOf(ctx, v, word)
 	if err != nil {
 		return err
 	}
 	return printed(v, func(c *console.Console) error { return c.Context(x) })
+}
+
+func contextOf(ctx context.Context, v *conversation, word string) (x wire.Context, err error) {
+	id := v.tree.root
+	if word != "" && word != "main" {
+		if id, err = v.find(word); err != nil {
+			return x, err
+		}
+	}
+	return v.trees.api.Context(ctx, id)
 }
 
 // foreground shows an agent or a command at work until its end; the conversation waits meanwhile.

@@ -177,8 +177,8 @@ func newAgentsShow(c *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show NAME", Short: "Show what agents of a type would be born with here",
 		Long: `Show what an agent of a type would be born with if it was started in this folder: its model, permission
-mode, sandbox and limits, each tool with the reason why it has it or not, and its prompt. main is the agent
-that you talk to.`,
+mode, sandbox and limits, its MCP servers, hooks and skills, each tool with the reason why it has it or not,
+and its prompt. main is the agent that you talk to.`,
 		Example:           "troupe agents show Explore\ntroupe agents show main --permission-mode plan",
 		Args:              console.Args(1, 1),
 		ValidArgsFunction: c.Agents,
@@ -243,7 +243,19 @@ func writeAgent(c *console.Console, p wire.AgentProfile) error {
 	}
 	line("works in", worksIn(p.Workspace))
 	line("its work is", mergesBack(p.Merge))
+	if p.Omits {
+		line("omits", "what CLAUDE.md and AGENTS.md say")
+	}
+	line("skills", strings.Join(p.Skills, ", "))
+	line("style", p.Style)
+	line("color", p.Color)
 	line("begins with", p.Initial)
+	for _, s := range p.Servers {
+		line("server", serverText(c, s))
+	}
+	for _, h := range p.Hooks {
+		line("hook", hookText(c, h))
+	}
 	for _, t := range p.Has {
 		word := "no"
 		if t.Has {
@@ -254,6 +266,30 @@ func writeAgent(c *console.Console, p wire.AgentProfile) error {
 	fmt.Fprintf(&b, "\n%s\n", console.Clean(p.Prompt))
 	_, err := fmt.Fprint(c.Out, b.String())
 	return err
+}
+
+// serverText is an MCP server that an agent has.
+func serverText(c *console.Console, s wire.ServerOf) string {
+	text := fmt.Sprintf("%-12s from %s", s.Name, c.Place(s.Source))
+	if s.Why != "" {
+		text += "; it cannot be used: " + s.Why
+	}
+	return text
+}
+
+// hookText is a hook that runs at an agent's moments.
+func hookText(c *console.Console, h wire.HookRow) string {
+	when := string(h.Event)
+	for _, of := range []string{h.Matcher, h.If} {
+		if of != "" {
+			when += " of " + of
+		}
+	}
+	text := fmt.Sprintf("%s: %s %q from %s", when, h.Type, h.Run, c.Place(h.Source))
+	if h.Broken != "" {
+		text += "; it fails: " + h.Broken
+	}
+	return text
 }
 
 func newAgentsNew(c *console.Console) *cobra.Command {

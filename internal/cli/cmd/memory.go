@@ -50,27 +50,8 @@ func listMemories(c *console.Console, asJSON *bool) func(*cobra.Command, []strin
 		if *asJSON {
 			return jsonList(c, found)
 		}
-		if len(found) == 0 {
-			_, err := fmt.Fprintln(c.Out, "Agents have kept nothing here. One whose definition says memory: user, "+
-				"project "+
-				"or local may.")
-			return err
-		}
-		t := c.Table(console.Column{Title: "AGENT"}, console.Column{Title: "SCOPE"}, console.Column{Title: "FILES"},
-			console.Column{Title: "FOLDER", Spare: 1})
-		for _, m := range found {
-			t.Row(console.Line(m.Agent, 40), memoryScope(m), fmt.Sprint(len(m.Files)),
-				console.Line(c.Place(m.Folder), 0))
-		}
-		return t.Write()
+		return c.Memories(found)
 	})
-}
-
-func memoryScope(m wire.Memory) string {
-	if m.Session != "" {
-		return string(m.Scope) + " " + string(m.Session)
-	}
-	return string(m.Scope)
 }
 
 // memoryCommand is a command about one memory, and the query that its words and flags make.

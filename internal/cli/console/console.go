@@ -411,6 +411,31 @@ func Paint(color bool, code int, s string) string {
 	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", code, s)
 }
 
+// AgentColor is the code of the color that an agent's definition gives it; other is that of one without. They are
+// those that every terminal has: what it shows as bright red is the nearest to orange.
+func AgentColor(name string, other int) int {
+	switch name {
+	case "red":
+		return 31
+	case "green":
+		return 32
+	case "yellow":
+		return 33
+	case "blue":
+		return 34
+	case "purple":
+		return 35
+	case "cyan":
+		return 36
+	case "orange":
+		return 91
+	case "pink":
+		return 95
+	default:
+		return other
+	}
+}
+
 // Model is a model as people ask for it: a script by its file.
 func Model(full string) string {
 	if file, ok := strings.CutPrefix(full, "script/"); ok {

@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -19,14 +20,44 @@ func (c *Console) Context(x wire.Context) error {
 	fmt.Fprintln(c.Out, head)
 	t := c.Table(Column{Title: "SOURCE"}, Column{Title: "COUNT", Spare: 2}, Column{Title: "BYTES", Spare: 3},
 		Column{Title: "TOKENS"}, Column{Title: "SHARE", Spare: 1})
-	for _, p := range x.Parts {
-		t.Row(contextSource(p), p.Count, p.Bytes, troupe.FormatTokens(p.Tokens), percent(p.Bytes, x.Bytes))
-	}
-	if err := t.Write(); err != nil {
+	if err := contextParts(t, x, x.Parts); err != nil {
 		return err
 	}
 	fmt.Fprintln(c.Out, "Providers count the whole; the parts are shares of it by their bytes.")
 	return nil
+}
+
+// Told says what of the context of a session are instructions, file by file, and what agents of its type have kept.
+func (c *Console) Told(x wire.Context) error {
+	told := slices.DeleteFunc(slices.Clone(x.Parts), func(p troupe.ContextPart) bool {
+		return p.Kind != troupe.ContextInstructions && p.Kind != troupe.ContextMemory
+	})
+	who := Line(cmp.Or(x.Session.Path, x.Session.Name), 0)
+	if len(told) == 0 {
+		return c.Say(who + " was told no instructions and no memory. `troupe docs agents` says where they stand.")
+	}
+	var sum int64
+	for _, p := range told {
+		sum += p.Tokens
+	}
+	fmt.Fprintf(c.Out, "%s was told %s tokens of instructions and memory\n", who, troupe.FormatTokens(sum))
+	t := c.Table(Column{Title: "SOURCE"}, Column{Title: "COUNT", Spare: 4}, Column{Title: "BYTES", Spare: 3},
+		Column{Title: "TOKENS", Spare: 1}, Column{Title: "SHARE", Spare: 2}).Whole()
+	return contextParts(t, x, told)
+}
+
+// contextParts lists some of what stands in a context.
+func contextParts(t *Table, x wire.Context, parts []troupe.ContextPart) error {
+	for _, p := range parts {
+		if p.Kind == troupe.ContextInstructions && p.Name != "" {
+			p.Name = t.c.Place(p.Name)
+			if room := t.c.room(); room > 0 {
+				p.Name = Shorten(Line(p.Name, 0), max(room-len("instructions "), 20))
+			}
+		}
+		t.Row(contextSource(p), p.Count, p.Bytes, troupe.FormatTokens(p.Tokens), percent(p.Bytes, x.Bytes))
+	}
+	return t.Write()
 }
 
 func percent(n, of int64) string {

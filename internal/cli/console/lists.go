@@ -267,3 +267,20 @@ func Shared(s *wire.Shared) string {
 	}
 	return text
 }
+
+// Memories lists what agents have kept.
+func (c *Console) Memories(found []wire.Memory) error {
+	if len(found) == 0 {
+		return c.Say("Agents have kept nothing here. One whose definition says memory: user, project or local may.")
+	}
+	t := c.Table(Column{Title: "AGENT"}, Column{Title: "SCOPE"}, Column{Title: "FILES"},
+		Column{Title: "FOLDER", Spare: 1}).Whole()
+	for _, m := range found {
+		scope := string(m.Scope)
+		if m.Session != "" {
+			scope += " " + string(m.Session)
+		}
+		t.Row(Line(m.Agent, 40), scope, fmt.Sprint(len(m.Files)), Line(c.Place(m.Folder), 0))
+	}
+	return t.Write()
+}

@@ -84,7 +84,7 @@ func (v *View) event(e troupe.Event) {
 		if b.Name != "" {
 			a.name = b.Name
 		}
-		a.color = palette(string(e.Session), b.Depth)
+		a.color = console.AgentColor(b.Profile.Color, palette(string(e.Session), b.Depth))
 		if b.Depth > 0 {
 			for _, n := range b.Profile.Notes {
 				v.line(a, "│", v.paint(33, "! "+console.Line(n, 0)))

@@ -104,7 +104,7 @@ func (v *View) Of(id troupe.SessionID) *View {
 	out := New(id, v.o)
 	out.Cast, out.shelf = &Cast{main: v.Cast.main, agents: make(map[troupe.SessionID]*agent)}, v.shelf
 	for _, a := range v.Cast.agents {
-		b := &agent{id: a.id, num: a.num, name: a.name, kind: a.kind, title: a.title, parent: a.parent,
+		b := &agent{id: a.id, num: a.num, name: a.name, kind: a.kind, title: a.title, color: a.color, parent: a.parent,
 			calls: make(map[troupe.Coord]troupe.Call)}
 		out.Cast.agents[a.id] = b
 	}

@@ -61,6 +61,7 @@ type agent struct {
 	name       string
 	kind       string
 	title      string
+	color      string // that its definition gives it
 	parent     troupe.SessionID
 	calls      map[troupe.Coord]troupe.Call
 	open       bool
@@ -104,7 +105,7 @@ func (v *View) Event(e troupe.Event) {
 	switch b := e.Body.(type) {
 	case troupe.Created:
 		a.name, a.kind, a.title, a.parent = b.Name, b.Profile.Kind(), b.Title, b.Parent
-		a.notes = b.Profile.Notes
+		a.notes, a.color = b.Profile.Notes, b.Profile.Color
 	case troupe.Started:
 		v.started(a, b)
 	case troupe.MailDelivered:
@@ -207,7 +208,7 @@ func (v *View) started(a *agent, b troupe.Started) {
 	if b.Run > 1 {
 		mark += " (goes on)"
 	}
-	v.put(v.edge(a, "┌─ ") + nameFit(v, text, 3+ansi.StringWidth(mark)) + v.paint(2, mark))
+	v.put(v.edge(a, "┌─ ") + v.named(a, 0, nameFit(v, text, 3+ansi.StringWidth(mark))) + v.paint(2, mark))
 	if !a.open {
 		a.open = true
 		v.open++
@@ -345,7 +346,7 @@ func (v *View) ended(a *agent, o troupe.Outcome) {
 		// Its beginning may be far up by now.
 		if beside := ansi.StringWidth(line) + 3; (a.background || !a.open) &&
 			(v.o.Width == 0 || v.o.Width-beside >= shortest) {
-			line += v.paint(2, " · "+nameFit(v, console.Line(a.called(), 0), beside))
+			line += v.paint(2, " · ") + v.named(a, 2, nameFit(v, console.Line(a.called(), 0), beside))
 		}
 		v.put(line)
 		if a.open {
@@ -482,10 +483,15 @@ func nameFit(v *View, s string, beside int) string {
 	return console.Middle(s, max(shortest, min(most, v.o.Width-beside)))
 }
 
-// edge paints the frame of an agent in a colour of its own.
+// edge paints the frame of an agent in the color of its definition, or one of its own.
 func (v *View) edge(a *agent, s string) string {
 	colors := [...]int{36, 35, 34, 33, 96, 95, 94}
-	return v.paint(colors[(a.num-1)%len(colors)], s)
+	return v.paint(console.AgentColor(a.color, colors[(a.num-1)%len(colors)]), s)
+}
+
+// named paints an agent's name in the color of its definition, or else as other names are.
+func (v *View) named(a *agent, other int, name string) string {
+	return v.paint(console.AgentColor(a.color, other), name)
 }
 
 // Agent gives an agent's name the colour that is its own wherever it is named: always the same

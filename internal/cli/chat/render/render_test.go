@@ -1,6 +1,7 @@
 package render_test
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -229,6 +230,16 @@ func scripts() map[string]*script {
 		is(root, replied(2, troupe.Text("A whole sentence.")),
 			troupe.ModelFailed{Reply: 3, Attempt: 1, Fault: troupe.FaultAuth, Message: "the key was refused"},
 			failed(troupe.CauseNoModel, "no model to be had: the key was refused"))
+
+	out["colors"] = begin()
+	for i, color := range append(troupe.Colors(), "", "#ff0000") {
+		id := troupe.SessionID(fmt.Sprintf("%c00000000000", 'a'+i))
+		who := born(cmp.Or(color, "none"), "painted", "", root)
+		who.Profile.Color = color
+		out["colors"].is(id, who, troupe.Started{Run: 1}).is(root, troupe.ToolFinished{Name: "Agent",
+			Result: troupe.Result{Reply: 1, Call: i}, Task: &troupe.Task{ID: troupe.TaskID(id),
+				Kind: troupe.TaskAgent, Background: true}}).is(id, done(1, 100, 700))
+	}
 
 	out["hostile"] = begin().
 		says(text("look: \x1b[2J\x1b]0;title\a\u202eevil\r\nnext")).
