@@ -58,7 +58,7 @@ type folder struct {
 func (a *App) newGuard(ctx context.Context) *guard {
 	return &guard{
 		app: a, box: sandbox.New(sandbox.Options{Ledgers: resolved(a.dirs.Ledgers())}),
-		ctx: func() context.Context { return context.WithoutCancel(ctx) },
+		ctx:     func() context.Context { return context.WithoutCancel(ctx) },
 		folders: make(map[session.Place]*folder), proxies: make(map[string]*proxy.Proxy),
 		finders: make(map[string]*hidden.Finder), led: make(map[string]string),
 	}

@@ -117,7 +117,8 @@ func (r *rebuilding) end(now time.Time, lost sqlite.Loss) error {
 	}
 	s := r.st.Session
 	o := troupe.Outcome{Session: s.ID, Run: s.Run, Coord: s.Coord, Name: s.Name, Type: s.Type, Status: troupe.Failed,
-		Cause: troupe.CauseError, Error: lost.Why, Evidence: turn.Measured(&r.st, nil), Tally: r.st.RunTally().Add(cut.Tally)}
+		Cause: troupe.CauseError, Error: lost.Why, Evidence: turn.Measured(&r.st, nil),
+		Tally: r.st.RunTally().Add(cut.Tally)}
 	if s.Parent != "" { // its parent is told, and decides what follows
 		o.Status, o.Cause, o.Error = troupe.Cancelled, troupe.CauseInterrupt, "interrupted: "+lost.Why
 	}

@@ -16,7 +16,8 @@ import (
 )
 
 // What changed in a folder that was made for an agent is known from its checkpoints, whatever changed it. They stand in
-// the place of the writes of tools there, which they have too. What no checkpoint has yet is known from the tools alone.
+// the place of the writes of tools there, which they have too. What no checkpoint has yet is known from the tools
+// alone.
 
 // ownFolder is what the logs of a tree say of one such folder.
 type ownFolder struct {

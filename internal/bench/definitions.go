@@ -77,7 +77,8 @@ func (l lab) definitions(ctx context.Context, runs int) (out definitions, err er
 
 // define fills a home. No hook is for a moment that comes in these runs: what one costs that runs is another figure.
 func define(home string) error {
-	body := strings.Repeat("Read what there is before you write, and say what you have found and where it stands.\n", 25)
+	body := strings.Repeat("Read what there is before you write, and say what you have found and where it stands.\n",
+		25)
 	write := func(text string, name ...string) error {
 		path := filepath.Join(append([]string{home, ".claude"}, name...)...)
 		return errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600))
@@ -115,8 +116,10 @@ func (d definitions) lines() (out []string) {
 		runs []result
 	}{{"none", d.none}, {"index", d.many}, {"first", d.fresh}} {
 		for _, r := range home.runs {
-			out = append(out, fmt.Sprintf("BenchmarkDefinitions/home=%s 1 %d ns/op %.1f first-ms %.2f cpu-ms %d peak-KB "+
-				"%.2f others", home.name, r.wall.Nanoseconds(), ms(r.first), ms(r.usage.cpu()), r.usage.PeakKB, r.others))
+			out = append(out, fmt.Sprintf("BenchmarkDefinitions/home=%s 1 %d ns/op %.1f first-ms %.2f cpu-ms %d "+
+				"peak-KB %.2f "+
+				"others", home.name, r.wall.Nanoseconds(), ms(r.first), ms(r.usage.cpu()), r.usage.PeakKB,
+				r.others))
 		}
 	}
 	return out

@@ -359,7 +359,8 @@ func TestFiles(t *testing.T) {
 			[]string{"a.md:5: not used yet: prompt"}},
 		{"a.md", "---\ndescription: d\ncolor: Purple\n---\nBody", "a", nil},
 		{"a.md", "---\ndescription: d\ncolor: '#ff0000'\n---\nBody", "a",
-			[]string{"a.md:3: there is no color \"#ff0000\", so these agents are shown in any; there are red, blue, green, " +
+			[]string{"a.md:3: there is no color \"#ff0000\", so these agents are shown in any; there are red, blue, " +
+				"green, " +
 				"yellow, purple, orange, pink, cyan"}},
 		{"a.md", "---\ndescription: d\nhooks: x\n---\nBody", "a",
 			[]string{"a.md:3: the hooks cannot be read, so each call of these agents is refused"}},
@@ -552,8 +553,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestTokenBudget: the lower of a definition's budget and that of the settings holds, in every spelling; one that cannot
-// be read is told, and of two the lower counts.
+// TestTokenBudget: the lower of a definition's budget and that of the settings holds, in every spelling; one that
+// cannot be read is told, and of two the lower counts.
 func TestTokenBudget(t *testing.T) {
 	t.Parallel()
 	for head, want := range map[string]struct {

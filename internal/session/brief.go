@@ -154,7 +154,8 @@ func (h *Hub) rootBrief(at Surroundings, born fleet.Birth, roles Roles) *troupe.
 // briefing is what holds for a session as it is now.
 func (a *actor) briefing() briefing {
 	return briefing{
-		id: a.id, replies: a.st.Reply(), profile: a.st.Profile, model: a.st.Session.Model, line: a.tree.chain.chain(a.id),
+		id: a.id, replies: a.st.Reply(), profile: a.st.Profile, model: a.st.Session.Model,
+		line: a.tree.chain.chain(a.id),
 		asks: a.tree.settings().AskFor > 0, parents: a.tree.limits().MaxDepth > a.st.Session.Depth,
 	}
 }

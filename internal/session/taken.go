@@ -135,8 +135,9 @@ func (st *TakenStop) settle(tx store.Tx, s *turn.State, stage func(troupe.Body) 
 	}
 	p := &s.Session
 	o := troupe.Outcome{Session: p.ID, Run: p.Run, Coord: p.Coord, Name: p.Name, Type: p.Type,
-		Status: troupe.Cancelled, Cause: troupe.CauseInterrupt, Error: "stopped by " + st.Stop.By, Evidence: turn.Measured(s, nil),
-		Tally: s.RunTally()}
+		Status: troupe.Cancelled, Cause: troupe.CauseInterrupt, Error: "stopped by " + st.Stop.By,
+		Evidence: turn.Measured(s, nil),
+		Tally:    s.RunTally()}
 	if !p.StartedAt.IsZero() {
 		o.DurationMS = max(0, st.Now.Sub(p.StartedAt).Milliseconds())
 	}

@@ -14,15 +14,14 @@ type Result struct {
 	Pieces, Behind int
 	// Trees that were left when they had come to rest.
 	Left int
-	// What the model of mode auto said.
-	Verdicts int
 	Agents
 }
 
 // Agents is what agents put before people, write down, and are hooked into: plans that a person approved and did not,
-// questions that one answered, changes of the list, runs of hooks and those that failed.
+// questions that one answered, changes of the list, runs of hooks and those that failed. Verdicts are what the model of
+// mode auto said.
 type Agents struct {
-	Approved, Rejected, Answers, Listed, Hooks, HooksFailed int
+	Verdicts, Approved, Rejected, Answers, Listed, Hooks, HooksFailed int
 }
 
 // Add sums up what two runs were made of.
@@ -33,8 +32,8 @@ func (r Result) Add(o Result) Result {
 		r.Summaries + o.Summaries,
 		r.Wants + o.Wants, r.Ahead + o.Ahead, r.Grants + o.Grants, r.Leaves + o.Leaves,
 		r.Returns + o.Returns, r.Judged + o.Judged, r.Pieces + o.Pieces, r.Behind + o.Behind, r.Left + o.Left,
-		r.Verdicts + o.Verdicts,
-		Agents{r.Approved + o.Approved, r.Rejected + o.Rejected, r.Answers + o.Answers, r.Listed + o.Listed,
+		Agents{r.Verdicts + o.Verdicts,
+			r.Approved + o.Approved, r.Rejected + o.Rejected, r.Answers + o.Answers, r.Listed + o.Listed,
 			r.Hooks + o.Hooks, r.HooksFailed + o.HooksFailed},
 	}
 }

@@ -46,7 +46,8 @@ func TestMeasured(t *testing.T) {
 		more   int
 	}{
 		"no checkpoint yet": {own(), calls, nil, []string{"/w/a 1", "/elsewhere 5"}, 0},
-		"by both":           {own(), append(calls, saved(8, changed("a", 2), come)), nil, []string{"/elsewhere 5", "/w/a 2", "/w/b 3"}, 0},
+		"by both": {own(), append(calls, saved(8, changed("a", 2), come)), nil,
+			[]string{"/elsewhere 5", "/w/a 2", "/w/b 3"}, 0},
 		"several steps": {own(), append(calls, saved(8, changed("a", 2)), saved(9, changed("a", 2))), nil,
 			[]string{"/elsewhere 5", "/w/a 4"}, 0},
 		"come and gone": {own(), append(calls, saved(8, come), saved(9, gone)), nil, []string{"/elsewhere 5"}, 0},
@@ -97,7 +98,8 @@ func TestOverdue(t *testing.T) {
 		"could not be saved":       {slices.Concat(command, []troupe.Body{failed}, next), false, false},
 		"by a version before":      {slices.Concat(command, next, []troupe.Body{saved(0)}), false, false},
 		"a command in the background": {slices.Concat([]troupe.Body{troupe.ToolStarted{Reply: 1, Call: 1},
-			inBackground(), finished(0), finished(2), saved(7)}, next[:1], []troupe.Body{ended()}, next[1:]), true, true},
+			inBackground(), finished(0), finished(2), saved(7)}, next[:1], []troupe.Body{ended()}, next[1:]), true,
+			true},
 	} {
 		st, err := placed(t, own(), "p", tt.events...)
 		if err != nil {

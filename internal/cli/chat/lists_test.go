@@ -68,8 +68,9 @@ func (fakeSetup) Memories(_ context.Context, q wire.MemoryQuery) ([]wire.Memory,
 	return []wire.Memory{
 		{Agent: "reviewer", Scope: troupe.MemoryProject, Folder: q.Cwd + "/.claude/agent-memory/reviewer",
 			Files: []string{"MEMORY.md", "habits.md"}},
-		{Agent: "keeper", Scope: troupe.MemoryLocal, Session: rootID, Folder: "/data/memory/" + string(rootID) + "/keeper",
-			Files: []string{"MEMORY.md"}},
+		{Agent: "keeper", Scope: troupe.MemoryLocal, Session: rootID,
+			Folder: "/data/memory/" + string(rootID) + "/keeper",
+			Files:  []string{"MEMORY.md"}},
 	}, nil
 }
 

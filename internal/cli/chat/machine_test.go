@@ -293,8 +293,9 @@ func TestDidYouMean(t *testing.T) {
 			t.Errorf("/%s: %q %q", word, name, problem)
 		}
 	}
-	for word, want := range map[string]string{"config": "settings are files", "confgi": "For config: settings are files",
-		"init": "AGENTS.md", "plugin": "`troupe plugins`", "rewind": "/undo"} {
+	for word, want := range map[string]string{"config": "settings are files",
+		"confgi": "For config: settings are files",
+		"init":   "AGENTS.md", "plugin": "`troupe plugins`", "rewind": "/undo"} {
 		if name, problem := findCommand(word); name != "" || !strings.Contains(problem, want) {
 			t.Errorf("/%s: %q %q", word, name, problem)
 		}

@@ -70,7 +70,8 @@ func writePlan(c *console.Console, s wire.Session, u wire.Undo, force bool) erro
 		fmt.Fprintf(c.Out, "%s stays as it is: links are not put back\n", shortIn(s, path))
 	}
 	for _, g := range u.Gone {
-		fmt.Fprintf(c.Out, "The worktree %s is gone, and nothing is put back there. %s\n", console.Line(g.Name, 0), keptOf(g))
+		fmt.Fprintf(c.Out, "The worktree %s is gone, and nothing is put back there. %s\n", console.Line(g.Name, 0),
+			keptOf(g))
 	}
 	if n := len(u.Commands); n > 0 {
 		fmt.Fprintln(c.Out, "\nCommands that ran since; what they changed is not known and is not undone:")

@@ -9,8 +9,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/cli/console"
 )
 
-// TestColors: an agent's name is painted in the color of its definition, each in another one, also that of a main agent;
-// where there is no color nothing is.
+// TestColors: an agent's name is painted in the color of its definition, each in another one, also that of a main
+// agent; where there is no color nothing is.
 func TestColors(t *testing.T) {
 	t.Parallel()
 	show := func(color bool, depth int, name string) string {

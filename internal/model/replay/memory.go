@@ -14,7 +14,8 @@ const (
 )
 
 // Memory is what an agent was told of its memory when it had so many replies: at its birth, or behind a summary. It is
-// empty if there was nothing to tell; ok is false if the recording does not have the agent, or nothing that it sent then.
+// empty if there was nothing to tell; ok is false if the recording does not have the agent, or nothing that it sent
+// then.
 func (p *Player) Memory(id troupe.SessionID, replies int) (text string, ok bool) {
 	a := p.agents[p.paths[id]]
 	if a == nil {

@@ -37,8 +37,8 @@ type Version struct {
 	Odd  bool // it is no regular file: a link, or another repository
 }
 
-// Past compares checkpoints, the first with the base. Nothing is changed, and nothing is waited for: objects of a keeper
-// stay as they are.
+// Past compares checkpoints, the first with the base. Nothing is changed, and nothing is waited for: objects of a
+// keeper stay as they are.
 func (k *Keeper) Past(ctx context.Context, ws troupe.Workspace, trees []string) (Past, error) {
 	p, err := k.place(ws)
 	if err != nil {
