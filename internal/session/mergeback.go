@@ -212,6 +212,19 @@ func (m *mergeBack) act(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
+// heard notes what came of looking, or of writing. If the run has gone on since, its next end merges what it has by
+// then; what was written is in the log.
+func (m *mergeBack) heard(in inPlace) {
+	switch {
+	case m.a.place.closed == nil:
+		m.over()
+	case in.op == placeLooks:
+		m.plan = &in.looked
+	default:
+		m.written(in.err)
+	}
+}
+
 // written notes what came of writing.
 func (m *mergeBack) written(err error) {
 	m.plan = nil

@@ -328,10 +328,8 @@ func (p *place) done(in inPlace) error {
 				Kept: "what is in it could not be kept elsewhere: " + plain(in.err.Error())}
 		}
 		p.closed = &in.closed
-	case placeLooks:
-		p.back.plan = &in.looked
-	case placeMerges:
-		p.back.written(in.err)
+	case placeLooks, placeMerges:
+		p.back.heard(in)
 	case placeIdle, placeEnds:
 	}
 	return nil
@@ -399,7 +397,9 @@ func (p *place) goOn() {
 		p.doing = placeIdle
 	}
 	p.closed, p.ends = nil, false
-	p.back.over()
+	if p.doing != placeLooks && p.doing != placeMerges { // else when that is over: no other agent writes meanwhile
+		p.back.over()
+	}
 	p.release()
 }
 
