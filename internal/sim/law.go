@@ -474,6 +474,9 @@ func settles(d troupe.Decision, b *troupe.RequestBody) bool {
 		(d.Sandbox == troupe.LevelNone || len(b.Wants) == 0)
 }
 
+// judgedAnew is within which time a call with an open request is judged again once something was granted.
+const judgedAnew = 100 * time.Millisecond
+
 // answered: an answer counts for the call that was asked about, as it was given.
 func (h *watch) answered(st *turn.State, e troupe.Event, b troupe.RequestAnswered) {
 	if b.Call >= len(st.Calls) || st.Calls[b.Call].Request == nil {
@@ -487,6 +490,10 @@ func (h *watch) answered(st *turn.State, e troupe.Event, b troupe.RequestAnswere
 	// Who takes a tree over with another mode looks at what is open beside what it hears: an answer may come first.
 	if t := h.taken.At; !since.IsZero() && !since.Before(t) && since.Sub(t) < time.Second {
 		since = t.Add(-time.Millisecond)
+	}
+	// A yes that comes while the call is judged anew says the same as what was granted, and is kept for who said it.
+	if b.Effect == troupe.Allow && !since.IsZero() {
+		since = since.Add(-judgedAnew)
 	}
 	needed := func(d troupe.Decision) bool { return !settles(d, &c.Request.RequestBody) }
 	if c.Request.Kind.OfAgent() {
