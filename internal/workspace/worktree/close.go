@@ -125,7 +125,7 @@ func (e *ending) run(ctx context.Context, message string) error {
 	if err := e.removeFolder(ctx); err != nil {
 		e.res.Kept = "it cannot be removed: " + err.Error()
 	}
-	if err := e.remember(); err != nil || !nothing || !e.res.Gone {
+	if err := errors.Join(e.dropTips(ctx), e.remember()); err != nil || !nothing || !e.res.Gone {
 		return err
 	}
 	return e.forget(ctx)

@@ -42,6 +42,9 @@ type record struct {
 	Handed  []handed `json:",omitempty"`
 	// Declined are files of which the caller has taken its own side, with what the workspace had of each then.
 	Declined map[string]string `json:",omitempty"`
+	// Tips is a commit over the branches and tags that the agent's repository was born with, which the caller's keeps
+	// while the folder is there; "" if the base reaches all of them.
+	Tips string `json:",omitempty"`
 	// Result is of the last end.
 	Result *troupe.WorkspaceResult `json:",omitempty"`
 }
