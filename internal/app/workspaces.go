@@ -182,7 +182,8 @@ func (w *workspaces) Merge(ctx context.Context, s troupe.Session, into session.I
 		out.Files = append(out.Files, t)
 	}
 	out.Write = func(ctx context.Context) error {
-		_, err := applyMerge(ctx, work.Of, got.Changes, nil)
+		touched, err := applyMerge(ctx, work.Of, got.Changes, nil)
+		w.app.brought(ctx, work, got.Changes[:len(touched)])
 		return err
 	}
 	return out, nil

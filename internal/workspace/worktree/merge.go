@@ -63,7 +63,7 @@ func (k *Keeper) Merge(ctx context.Context, ws troupe.Workspace, in Into) (Merge
 		if out, err = m.merge(ctx); err != nil || len(out.Changes) == 0 {
 			return err
 		}
-		return m.offer(out)
+		return m.offer()
 	})
 	return out, err
 }

@@ -35,8 +35,8 @@ type record struct {
 	Carried map[string]string `json:",omitempty"`
 	// Own is the branch that it has in the caller's repository.
 	Own string `json:",omitempty"`
-	// Offered are the trees that were merged last, Brought the files that this changed, and Handed what the caller had
-	// when conflicts were handed back.
+	// Offered are the trees that were merged last, Brought the files of the caller's that were written then, and Handed
+	// what the caller had when conflicts were handed back.
 	Offered []string `json:",omitempty"`
 	Brought []string `json:",omitempty"`
 	Handed  []handed `json:",omitempty"`
