@@ -63,7 +63,7 @@ func (w *workspaces) plan(wish worktree.Wish) (troupe.Workspace, error) {
 	}
 	wish.Kind = troupe.WorkspaceTree
 	out, err := w.keeper.Plan(w.ctx(), wish)
-	if _, refused := errors.AsType[*troupe.UserError](err); refused {
+	if errors.Is(err, worktree.ErrNoTree) {
 		wish.Kind = troupe.WorkspaceCopy
 		out, err = w.keeper.Plan(w.ctx(), wish)
 	}
