@@ -15,6 +15,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/sandbox"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/wire"
+	"github.com/troupe-dev/troupe/internal/workspace/worktree"
 )
 
 // Doctor looks at everything a run in cwd would need. It changes nothing, and calls nobody but
@@ -75,7 +76,13 @@ func checkPrograms(ctx context.Context, c *wire.Diagnosis) {
 		{Name: "bash", For: "commands"},
 		{Name: "pdftotext", For: "reading PDF files"},
 	} {
-		c.Programs = append(c.Programs, tryProgram(ctx, p))
+		p = tryProgram(ctx, p)
+		c.Programs = append(c.Programs, p)
+		if p.Name == "git" && p.Text != "" {
+			if old := worktree.TooOld(p.Text); old != "" {
+				c.Problems = append(c.Problems, "worktrees of agents cannot be merged by troupe: "+old)
+			}
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/tool/files"
@@ -52,12 +54,20 @@ func (m merger) Merge(env tool.Env, name, take string) (out toolworktree.Merging
 	out.Text = mergeText(row.Workspace, got)
 	out.Apply = func(ctx context.Context, keep func([]byte) (string, error)) ([]troupe.FileTouch, error) {
 		touched, err := applyMerge(ctx, row.Workspace.Of, got.Changes, keep)
+		m.app.brought(ctx, row.Workspace, got.Changes[:len(touched)])
 		if err == nil && len(declined) > 0 {
 			err = m.app.keeper.Decline(ctx, row.Workspace, declined)
 		}
 		return touched, err
 	}
 	return out, nil
+}
+
+// brought remembers whose work was written, for conflicts that others have with it.
+func (a *App) brought(ctx context.Context, w troupe.Workspace, changes []worktree.Change) {
+	if err := a.keeper.Brought(ctx, w, changes); err != nil {
+		a.env.Log.Warn("whose work it was is not remembered", "worktree", w.Name, "err", err)
+	}
 }
 
 // HandBack implements toolworktree.Merger.
@@ -71,7 +81,7 @@ func (m merger) HandBack(ctx context.Context, env tool.Env, name string) (string
 		return "", err
 	}
 	if !row.There { // it was removed when its agent ended
-		if _, err := m.app.keeper.Open(ctx, w, worktree.Making{Hidden: into.Hidden}); err != nil {
+		if err := m.open(ctx, env, w); err != nil {
 			return "", err
 		}
 	}
@@ -86,6 +96,24 @@ func (m merger) HandBack(ctx context.Context, env tool.Env, name string) (string
 		text += "\nNot shown by markers: " + conflictText(w.Name, got.Open)
 	}
 	return text + "\nTell its agent with SendMessage to resolve them there, and merge again when it has ended.", nil
+}
+
+// open makes a folder again as its agent would find it when it goes on.
+func (m merger) open(ctx context.Context, env tool.Env, w troupe.Workspace) error {
+	var owner troupe.Session
+	err := m.app.trees.store.View(ctx, func(r store.Reader) (err error) {
+		owner, err = r.Session(w.Owner)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	e := m.app.engine.Load()
+	if e == nil {
+		return fmt.Errorf("the folder of %s is not there, and nothing that runs here makes it", w.Name)
+	}
+	_, err = e.places.Open(ctx, session.Opening{Session: owner, Hides: env.Hidden})
+	return err
 }
 
 // find looks up a workspace that was made from the folder of the session that asks, and what merging into that means.
@@ -279,8 +307,8 @@ func conflictText(name string, all []worktree.Conflict) string {
 	for _, c := range all {
 		fmt.Fprintf(&b, "\n%s: %s\n", c.Path, c.Why)
 		for _, h := range c.Hunks {
-			fmt.Fprintf(&b, "<<<<<<< here, line %d\n%s=======\n%s>>>>>>> %s, line %d\n", h.Ours.First, h.Ours.Text,
-				h.Theirs.Text, name, h.Theirs.First)
+			fmt.Fprintf(&b, "<<<<<<< %s, line %d\n%s=======\n%s>>>>>>> %s, line %d\n", cmp.Or(c.Ours, "your folder"),
+				h.Ours.First, h.Ours.Text, h.Theirs.Text, cmp.Or(c.Theirs, name), h.Theirs.First)
 			if b.Len() > maxConflictText {
 				return b.String() + "… and more\n"
 			}

@@ -63,7 +63,7 @@ func (w *workspaces) plan(wish worktree.Wish) (troupe.Workspace, error) {
 	}
 	wish.Kind = troupe.WorkspaceTree
 	out, err := w.keeper.Plan(w.ctx(), wish)
-	if _, refused := errors.AsType[*troupe.UserError](err); refused {
+	if errors.Is(err, worktree.ErrNoTree) {
 		wish.Kind = troupe.WorkspaceCopy
 		out, err = w.keeper.Plan(w.ctx(), wish)
 	}
@@ -182,7 +182,8 @@ func (w *workspaces) Merge(ctx context.Context, s troupe.Session, into session.I
 		out.Files = append(out.Files, t)
 	}
 	out.Write = func(ctx context.Context) error {
-		_, err := applyMerge(ctx, work.Of, got.Changes, nil)
+		touched, err := applyMerge(ctx, work.Of, got.Changes, nil)
+		w.app.brought(ctx, work, got.Changes[:len(touched)])
 		return err
 	}
 	return out, nil

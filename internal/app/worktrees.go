@@ -59,6 +59,9 @@ func (a worktrees) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wir
 	work := row.Workspace
 	out := wire.MergedWorktree{Worktree: look.known(ctx, row), Folder: work.Of, DryRun: m.DryRun,
 		Files: []wire.MergedFile{}, Conflicts: []wire.WorktreeConflict{}}
+	if m.HandBack {
+		return look.handBack(ctx, row, m, out)
+	}
 	if m.Into != "" {
 		if m.DryRun {
 			return out, &troupe.UserError{Problem: "what a merge into a branch would do cannot be tried",
@@ -104,6 +107,9 @@ func (a worktrees) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wir
 		out.Stopped, err = err.Error(), nil
 	} else if len(declined) > 0 && len(merged.Conflicts) == 0 {
 		err = look.keeper.Decline(ctx, work, declined)
+	}
+	if !m.DryRun {
+		a.app.brought(ctx, work, changes[:len(written)])
 	}
 	out.Files = mergedFiles(changes, written)
 	return out, err
@@ -377,6 +383,49 @@ func (l looking) shown(ctx context.Context, row worktree.Row) wire.Worktree {
 	return out
 }
 
+// handBack puts what conflicts into the agent's folder.
+func (l looking) handBack(ctx context.Context, row worktree.Row, m wire.WorktreeMerge, out wire.MergedWorktree) (
+	wire.MergedWorktree, error) {
+	work := row.Workspace
+	switch {
+	case m.Into != "" || m.DryRun || m.Take != "":
+		return out, &troupe.UserError{Problem: "conflicts are handed back as they are: without a branch, a side or a dry run",
+			Code: troupe.ExitUsage}
+	case out.Worktree.State == wire.WorktreeWorking:
+		return out, &troupe.UserError{Problem: "the agent of " + work.Name + " is at work in that folder",
+			Hint: "Wait until it has ended, or stop it: troupe stop " + string(out.Worktree.Session)}
+	}
+	p, err := l.app.policyOf(work.From)
+	if err != nil {
+		return out, err
+	}
+	hidden := l.hidden(p, work)
+	if !row.There { // it was removed when its agent ended
+		if _, err := l.keeper.Open(ctx, work, worktree.Making{Link: p.settings.Worktree.Link,
+			Hidden: hidden}); err != nil {
+			return out, err
+		}
+	}
+	got, err := l.keeper.HandBack(ctx, work, worktree.Into{Hidden: hidden})
+	if err != nil {
+		return out, err
+	}
+	out.HandedBack = got.Marked
+	for _, c := range got.Open {
+		out.Conflicts = append(out.Conflicts, shownConflict(c))
+	}
+	return out, nil
+}
+
+// hidden says which files beside a folder settings keep from every agent.
+func (l looking) hidden(p *policy, w troupe.Workspace) func(path string) bool {
+	hidden := p.all.HiddenIn(w.Of, p.all.Hidden().Project())
+	return func(path string) bool {
+		_, is := hidden.Covers(path)
+		return is
+	}
+}
+
 // merge works out what merging a worktree into the folder that it is beside would write, and which paths there a merge
 // may not write.
 func (l looking) merge(ctx context.Context, w troupe.Workspace, take string) (out worktree.Merged, declined []string,
@@ -389,11 +438,7 @@ func (l looking) merge(ctx context.Context, w troupe.Workspace, take string) (ou
 	if err != nil {
 		return out, nil, nil, err
 	}
-	hidden := p.all.HiddenIn(w.Of, p.all.Hidden().Project())
-	out, declined, err = mergeTaking(ctx, l.keeper, w, worktree.Into{Hidden: func(path string) bool {
-		_, is := hidden.Covers(path)
-		return is
-	}}, take)
+	out, declined, err = mergeTaking(ctx, l.keeper, w, worktree.Into{Hidden: l.hidden(p, w)}, take)
 	return out, declined, config.Protect([]string{w.Of}, l.app.dirs, p.settings.Sandbox.DenyWrite, run...).Covers, err
 }
 

@@ -51,7 +51,8 @@
 //	37  the parent polls, or is never woken          TestPain37CompletionWakes, background
 //	38  finished agents hold slots                   TestPain38FinishedAgentsHoldNoSlot
 //
-// Worktrees that agents make, and so 5, come later.
+// What agents have in folders of their own is tested beside the code, in workspace/worktree: 5 TestPains5, 27
+// TestPains27, 28 TestPains28, 29 TestPains29. 6 is worktree_leaves.
 //
 // What must hold of authority has its cases in testdata/attacks: TestAttacksReadOnly,
 // TestAttacksHostileRepo, TestAttacksLeak and TestBenign run them on this kernel, on what is left

@@ -83,6 +83,9 @@ type WorktreeMerge struct {
 	DryRun bool   `json:"dry_run,omitempty"`
 	// Take is the side that is taken of files that both have changed: TakeMine, TakeTheirs, or "" for neither.
 	Take string `json:"take,omitempty" enum:"mine,theirs"`
+	// HandBack puts what the folder has into the worktree instead, with the conflicts between markers, for its agent to
+	// resolve. The agent is told nothing by it: send it a message.
+	HandBack bool `json:"hand_back,omitempty"`
 }
 
 // Sides of a merge.
@@ -122,6 +125,9 @@ type MergedWorktree struct {
 	Conflicts []WorktreeConflict `json:"conflicts"`
 	// Undo is the command that takes it back; "": there is none, for the session was removed.
 	Undo string `json:"undo,omitempty"`
+	// HandedBack are the files of the worktree that have conflicts between markers now; Conflicts are the others then,
+	// which markers cannot show.
+	HandedBack []string `json:"handed_back,omitempty"`
 }
 
 // WorktreeConflict is a file that cannot be merged.

@@ -97,8 +97,10 @@ files, uncommitted; your index is not touched. What you have not committed count
 
 If you and the agent have changed the same place, nothing at all is written, and each place is shown
 with both sides. --take mine keeps what is in your folder of each file that conflicts, and --take theirs
-takes what the agent did, whole files; all other files are merged. troupe undo takes a merge back. --into puts the agent's commits on a branch that is not checked out instead, or on a
-new one; your files stay as they are.
+takes what the agent did, whole files; all other files are merged. --hand-back has the agent resolve what
+conflicts: its worktree gets what your folder has, with the conflicts between markers, and the agent a
+message; merge again when it has ended. troupe undo takes a merge back. --into puts the agent's commits
+on a branch that is not checked out instead, or on a new one; your files stay as they are.
 
 It is your own act: no rule of the agents judges it. Files that commands of agents may never write, such
 as hooks, settings that run commands and what is in .git, are left out and named.`
@@ -111,7 +113,7 @@ func newMerge(c *console.Console) *cobra.Command {
 		Use: "merge NAME", Short: "Bring an agent's work from its own folder to yours", Args: console.Args(1, 1),
 		Long: mergeLong,
 		Example: "troupe merge fixer --dry-run\ntroupe merge fixer\ntroupe merge fixer --take theirs\n" +
-			"troupe merge fixer --into fix-login",
+			"troupe merge fixer --into fix-login\ntroupe merge fixer --hand-back",
 		ValidArgsFunction: c.Worktrees,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			into := cmd.Flags().Changed("into")
@@ -122,6 +124,9 @@ func newMerge(c *console.Console) *cobra.Command {
 				return console.Usage("--take is for conflicts with your files, and --into writes none of them")
 			case into && m.DryRun:
 				return console.Usage("--dry-run says what would be written to your files, and --into writes none")
+			case m.HandBack && (into || m.DryRun || m.Take != ""):
+				return console.Usage("--hand-back writes to the agent's worktree alone: leave out --into and --dry-run, " +
+					"and --take")
 			}
 			m.WorktreeQuery = one(c, args)
 			return inHome(c, func(ctx context.Context, a api.API, _ []string) error {
@@ -132,6 +137,7 @@ func newMerge(c *console.Console) *cobra.Command {
 	cmd.Flags().StringVar(&m.Into, "into", "", "Put its commits on this `BRANCH`")
 	cmd.Flags().StringVar(&m.Take, "take", "", "Of files that conflict take this `SIDE`: mine (your folder) or theirs")
 	cmd.Flags().BoolVar(&m.DryRun, "dry-run", false, "Say what would be written, and write nothing")
+	cmd.Flags().BoolVar(&m.HandBack, "hand-back", false, "Have its agent resolve what conflicts")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -141,14 +147,72 @@ func merge(ctx context.Context, c *console.Console, a api.API, m wire.WorktreeMe
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	var said string
+	if m.HandBack {
+		if said, err = tellHandedBack(ctx, a, out); err != nil {
+			return err
+		}
+	}
+	switch {
+	case asJSON:
 		err = c.JSON(out)
-	} else {
+	case m.HandBack:
+		err = writeHandedBack(c, out, said)
+	default:
 		err = writeMerged(c, out)
+	}
+	if m.HandBack {
+		return err
 	}
 	if err == nil && (len(out.Conflicts) > 0 || out.Stopped != "") {
 		return &console.Exit{Code: troupe.ExitFailed}
 	}
+	return err
+}
+
+// tellHandedBack sends the agent what it is to do, and says what happens now.
+func tellHandedBack(ctx context.Context, a api.API, m wire.MergedWorktree) (string, error) {
+	if m.Worktree.Status == "" {
+		return "Its session was removed: resolve them there yourself.\n", nil
+	}
+	top := strings.TrimSuffix(m.Worktree.Folder, "/") + "/"
+	var b strings.Builder
+	b.WriteString("Your work conflicts with what is in the folder that it is to be merged into. Your worktree has what " +
+		"that folder has now.\n")
+	if len(m.HandedBack) > 0 {
+		b.WriteString("The conflicts are between markers in:\n")
+		for _, path := range m.HandedBack {
+			b.WriteString("  " + strings.TrimPrefix(path, top) + "\n")
+		}
+		b.WriteString("Resolve each of them so that what both sides are for is kept, and take the markers out.\n")
+	}
+	for _, x := range m.Conflicts {
+		fmt.Fprintf(&b, "No marker can show this one; change the file so that both sides fit: %s: %s\n",
+			strings.TrimPrefix(x.Path, top), x.Why)
+	}
+	t, err := a.Tree(ctx, m.Worktree.Session)
+	if err != nil {
+		return "", err
+	}
+	sent, err := a.Send(ctx, m.Worktree.Session, wire.Message{Text: b.String()})
+	if err != nil {
+		return "", fmt.Errorf("the conflicts are in the worktree %s, but its agent was not told: %w", m.Worktree.Name, err)
+	}
+	return fmt.Sprintf("%s: %s\nWhen it has ended: troupe merge %s\n", console.Line(m.Worktree.Agent, 64),
+		sentText(t, sent, false), console.Line(m.Worktree.Name, 64)), nil
+}
+
+// writeHandedBack says what its agent finds now.
+func writeHandedBack(c *console.Console, m wire.MergedWorktree, said string) error {
+	var b strings.Builder
+	for _, path := range m.HandedBack {
+		fmt.Fprintf(&b, "marked   %s\n", console.Line(inFolder(m.Worktree.Folder, path), 0))
+	}
+	for _, x := range m.Conflicts {
+		fmt.Fprintf(&b, "conflict %s: %s\n", console.Line(inFolder(m.Worktree.Folder, x.Path), 0), console.Line(x.Why, 0))
+	}
+	fmt.Fprintf(&b, "Your files are as they were; the conflicts are in %s.\n", console.Line(m.Worktree.Folder, 0))
+	_, err := fmt.Fprint(c.Out, b.String()+said)
 	return err
 }
 
@@ -227,7 +291,7 @@ func writeConflicts(c *console.Console, b *strings.Builder, m wire.MergedWorktre
 		if branch := console.Line(m.Worktree.Branch, 0); branch != "" {
 			fmt.Fprintf(b, "To resolve it yourself, commit what you have and run: git merge %s\n", branch)
 		}
-		fmt.Fprintf(b, "To have its agent resolve it: troupe send %s \"…\"; then merge again.\n", m.Worktree.Session)
+		fmt.Fprintf(b, "To have its agent resolve it: troupe merge %s --hand-back; then merge again.\n", name)
 		return
 	}
 	fmt.Fprintf(b, "The branch %s is as it was. To bring it to your files instead: troupe merge %s\n",

@@ -112,6 +112,9 @@ func (k *Keeper) present(ctx context.Context, p place, r repo, c *caller, m Maki
 		return b, err
 	}
 	b.Left = append(modules, k.leave(c.top, &s, m.Hidden)...)
+	if err := r.nameOld(ctx, &b); err != nil {
+		return b, err
+	}
 	if err := r.take(ctx, c.top, s); err != nil {
 		return b, err
 	}
@@ -142,6 +145,15 @@ func (k *Keeper) present(ctx context.Context, p place, r repo, c *caller, m Maki
 	}
 	b.Commit, err = k.commit(ctx, r, tree, "What was not committed when "+p.ws.Name+" was made", parents...)
 	return b, err
+}
+
+// nameOld has a git that will not be able to merge named when the work begins.
+func (r repo) nameOld(ctx context.Context, b *troupe.WorkspaceBase) error {
+	problem, err := r.tooOld(ctx)
+	if problem != "" {
+		b.Left = append(b.Left, "a merge by troupe at the end: "+problem)
+	}
+	return err
 }
 
 // unstage lists how a tree differs from the caller's HEAD, and gives one without hidden files that were staged.

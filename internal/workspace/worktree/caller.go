@@ -47,8 +47,12 @@ func top(from string) string {
 	}
 }
 
+// ErrNoTree: there can be no worktree of a folder, whatever the disk and the names have room for.
+var ErrNoTree = errors.New("no worktree")
+
 func refused(of, why, hint string) error {
-	return &troupe.UserError{Problem: fmt.Sprintf("there can be no worktree of %s: %s", of, why), Hint: hint}
+	return &troupe.UserError{Problem: fmt.Sprintf("there can be no worktree of %s: %s", of, why), Hint: hint,
+		Err: ErrNoTree}
 }
 
 // copyHint names what works where a worktree does not.

@@ -125,7 +125,7 @@ func (e *ending) run(ctx context.Context, message string) error {
 	if err := e.removeFolder(ctx); err != nil {
 		e.res.Kept = "it cannot be removed: " + err.Error()
 	}
-	if err := e.remember(); err != nil || !nothing || !e.res.Gone {
+	if err := errors.Join(e.dropTips(ctx), e.remember()); err != nil || !nothing || !e.res.Gone {
 		return err
 	}
 	return e.forget(ctx)
@@ -157,7 +157,7 @@ func (e *ending) remember() error {
 
 // merges is where it is found out whether the work would merge.
 func (e *ending) merges(ctx context.Context) error {
-	if e.caller != nil && e.res.Tip != e.rec.Base.Commit {
+	if e.res.Tip != e.rec.Base.Commit {
 		e.res.Conflicts, e.res.Unmerged = e.k.clean(ctx, e.p, e.rec, e.res.Tip)
 	}
 	return ctx.Err()

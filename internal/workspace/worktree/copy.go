@@ -46,6 +46,9 @@ func (p place) baseOfCopy(ctx context.Context, r repo, rec *record, m Making) er
 			return err
 		}
 	}
+	if err := r.nameOld(ctx, &b); err != nil {
+		return err
+	}
 	tree, err := r.out(ctx, "write-tree")
 	if err != nil {
 		return err

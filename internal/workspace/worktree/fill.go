@@ -80,16 +80,15 @@ func (p place) agentRepository(ctx context.Context, r repo, c *caller, rec *reco
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
 	}
-	refs := born(c)
-	// What it is born with is known to be the caller's, and need not be kept.
-	if err := disk.Cache(filepath.Join(p.folder, "born"), packed(refs)); err != nil {
+	refs, err := readPacked(filepath.Join(p.folder, "born"))
+	if err != nil {
 		return err
 	}
 	was := p.wasAt(ctx, r, rec, kept)
 	if err := layOut(dir, was.head, y); err != nil {
 		return err
 	}
-	if err := was.bringBack(ctx, p, r, dir, rec, kept["saved"]); err != nil {
+	if err := errors.Join(p.bornTags(ctx, r, refs, dir), was.bringBack(ctx, p, r, dir, rec, kept["saved"])); err != nil {
 		return err
 	}
 	if err := disk.Cache(filepath.Join(dir, "packed-refs"), packed(was.over(refs))); err != nil {
@@ -116,18 +115,4 @@ func removeIf(path string, really bool) error {
 		return err
 	}
 	return nil
-}
-
-// born are the refs that the agent's repository begins with: the caller's branches, as those of a remote that cannot
-// be pushed to, and its tags.
-func born(c *caller) []gitRef {
-	var refs []gitRef
-	for _, r := range c.refs {
-		if branch, ok := strings.CutPrefix(r.name, "refs/heads/"); ok {
-			refs = append(refs, gitRef{"refs/remotes/origin/" + branch, r.id, r.peeled})
-		} else if strings.HasPrefix(r.name, "refs/tags/") {
-			refs = append(refs, r)
-		}
-	}
-	return refs
 }

@@ -83,7 +83,7 @@ func TestIncomplete(t *testing.T) {
 		ids = append(ids, fmt.Sprintf("%040x", i+1))
 	}
 	began := time.Now()
-	bad := r.incomplete(t.Context(), ids, nil)
+	bad := p.incomplete(t.Context(), r, ids, nil, "")
 	if len(bad) != 300 || bad[head] {
 		t.Errorf("%d are bad, the one that is there: %v", len(bad), bad[head])
 	}

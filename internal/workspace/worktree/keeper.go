@@ -230,6 +230,11 @@ func (p place) make(ctx context.Context, rec *record, m Making) error {
 	if err := p.base(ctx, r, c, rec, m); err != nil {
 		return err
 	}
+	if c != nil {
+		if err := p.born(ctx, r, c, rec); err != nil {
+			return err
+		}
+	}
 	if err := errors.Join(p.k.apart(p.ws), p.parents()); err != nil {
 		return err
 	}

@@ -48,6 +48,17 @@ func (k kept) write(p place) error {
 	return disk.Replace(path, packed(refs), 0o600)
 }
 
+// besides are the objects that stand beside the tree, and are not those of before.
+func (k kept) besides(before kept) []string {
+	var ids []string
+	for name, id := range k {
+		if strings.HasPrefix(name, "beside") && before[name] != id {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // newest is what a folder is made from again.
 func (k kept) newest(rec *record) string {
 	if saved := k["saved"]; saved != "" {

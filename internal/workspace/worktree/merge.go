@@ -63,7 +63,7 @@ func (k *Keeper) Merge(ctx context.Context, ws troupe.Workspace, in Into) (Merge
 		if out, err = m.merge(ctx); err != nil || len(out.Changes) == 0 {
 			return err
 		}
-		return m.offer(out)
+		return m.offer()
 	})
 	return out, err
 }
@@ -198,22 +198,35 @@ func (m *merging) prepare(ctx context.Context, scratch, tree string) error {
 
 // capable refuses a git that cannot merge without a folder.
 func (m *merging) capable(ctx context.Context) error {
-	const major, minor = 2, 38
-	out, err := m.r.out(ctx, "version")
-	if err != nil {
+	problem, err := m.r.tooOld(ctx)
+	if err != nil || problem == "" {
 		return err
 	}
-	numbers := strings.Split(strings.TrimPrefix(out, "git version "), ".")
+	return &troupe.UserError{Problem: problem,
+		Hint: "the work of " + m.p.ws.Name + " is kept: merge its branch by hand, or update git"}
+}
+
+// tooOld says why git cannot merge; "" if it can.
+func (r repo) tooOld(ctx context.Context) (problem string, err error) {
+	out, err := r.out(ctx, "version")
+	if err != nil {
+		return "", err
+	}
+	return TooOld(out), nil
+}
+
+// TooOld says of what git names as its version why it cannot merge; "" if it can.
+func TooOld(version string) string {
+	const major, minor = 2, 38
+	numbers := strings.Split(strings.TrimPrefix(version, "git version "), ".")
 	if len(numbers) > 1 {
 		a, e1 := strconv.Atoi(numbers[0])
 		b, e2 := strconv.Atoi(numbers[1])
 		if e1 == nil && e2 == nil && (a > major || a == major && b >= minor) {
-			return nil
+			return ""
 		}
 	}
-	return &troupe.UserError{
-		Problem: fmt.Sprintf("merging needs git %d.%d or newer, and this is %q", major, minor, out),
-		Hint:    "the work of " + m.p.ws.Name + " is kept: merge its branch by hand, or update git"}
+	return fmt.Sprintf("merging needs git %d.%d or newer, and this is %q", major, minor, version)
 }
 
 func (m *merging) treeOf(ctx context.Context, id string) (string, error) {

@@ -108,8 +108,8 @@ func (m *merging) marked(ctx context.Context, o *outcome, out *Handed) (string, 
 			continue
 		}
 		size := sizeFor(markerShown, o.texts[name][0], o.texts[name][1], o.texts[name][2])
-		id, err := m.r.feed(ctx, renderConflict(pieces, size, labelOurs, "base", m.p.ws.Name), "hash-object", "-w",
-			"--stdin")
+		id, err := m.r.feed(ctx, renderConflict(pieces, size, m.labelOf(name), "base", m.p.ws.Name),
+			"hash-object", "-w", "--stdin")
 		if err != nil {
 			return "", err
 		}

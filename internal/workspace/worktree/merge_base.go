@@ -3,6 +3,7 @@ package worktree
 import (
 	"context"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -234,7 +235,9 @@ func (m *merging) resolved(ctx context.Context, r repo, now *outcome, h *handed)
 func hasMarkers(text, name string) bool {
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
-		if strings.HasPrefix(line, strings.Repeat("<", markerShown)) && strings.HasSuffix(line, "< "+labelOurs) ||
+		_, label, marked := strings.Cut(line, "< "+labelOurs)
+		if marked && strings.HasPrefix(line, strings.Repeat("<", markerShown)) &&
+			(label == "" || strings.HasPrefix(label, labelBy)) ||
 			strings.HasPrefix(line, strings.Repeat(">", markerShown)) && strings.HasSuffix(line, "> "+name) {
 			return true
 		}
@@ -242,21 +245,51 @@ func hasMarkers(text, name string) bool {
 	return false
 }
 
-// labelOurs is what the caller's side is called in a file.
-const labelOurs = "caller"
+// labelOurs is what the caller's side is called in a file, with labelBy and the workspaces whose work it has there.
+const (
+	labelOurs = "caller"
+	labelBy   = ", changed by "
+)
+
+// labelOf is what the caller's side of a file is called in it.
+func (m *merging) labelOf(name string) string {
+	if by, _ := m.names(filepath.Join(m.in.Folder, name)); by != "" {
+		return labelOurs + labelBy + by
+	}
+	return labelOurs
+}
 
 // offer remembers what is about to be brought.
-func (m *merging) offer(out Merged) error {
+func (m *merging) offer() error {
 	m.rec.Offered = slices.DeleteFunc(m.rec.Offered, func(tree string) bool { return tree == m.theirs })
 	m.rec.Offered = append(m.rec.Offered, m.theirs)
 	m.rec.Offered = m.rec.Offered[max(0, len(m.rec.Offered)-offeredMost):]
-	for _, c := range out.Changes {
-		if !slices.Contains(m.rec.Brought, c.Path) {
-			m.rec.Brought = append(m.rec.Brought, c.Path)
+	return m.k.write(m.p, m.rec)
+}
+
+// Brought remembers that changes of a workspace were written, so that who changed a file can be named when another
+// conflicts with it.
+func (k *Keeper) Brought(ctx context.Context, ws troupe.Workspace, changes []Change) error {
+	p, err := k.place(ws)
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+	release, err := k.hold(ctx, string(ws.Owner))
+	if err != nil {
+		return err
+	}
+	defer release()
+	rec, err := k.read(p)
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		if !slices.Contains(rec.Brought, c.Path) {
+			rec.Brought = append(rec.Brought, c.Path)
 		}
 	}
-	m.rec.Brought = m.rec.Brought[max(0, len(m.rec.Brought)-broughtMost):]
-	return m.k.write(m.p, m.rec)
+	rec.Brought = rec.Brought[max(0, len(rec.Brought)-broughtMost):]
+	return k.write(p, rec)
 }
 
 // broughtMost is of how many files it is remembered that a workspace changed them.

@@ -66,6 +66,7 @@ func (m *merging) names(path string) (ours, theirs string) {
 	if err != nil {
 		others = nil // a name less
 	}
+	slices.SortFunc(others, func(a, b *record) int { return a.Made.Compare(b.Made) })
 	var names []string
 	for _, rec := range others {
 		if rec.Workspace.Of == m.p.ws.Of && rec.Workspace.Owner != m.p.ws.Owner && slices.Contains(rec.Brought, path) {

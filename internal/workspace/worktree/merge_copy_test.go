@@ -50,6 +50,11 @@ func TestMergeCopy(t *testing.T) {
 		t.Errorf("%v\n%s", err, diff)
 	}
 	b.fsck(filepath.Join(b.k.data, string(ws.Owner), "repo.git"))
+	put(t, filepath.Join(from, "a.txt"), "uno\n2\n3\n4\nfive\n")
+	put(t, filepath.Join(ws.Top, "a.txt"), "eins\n2\n3\n4\nfive\n")
+	if res := b.close(ws); len(res.Conflicts) != 1 || res.Conflicts[0] != "a.txt" || res.Unmerged != "" {
+		t.Errorf("at the end: %+v", res)
+	}
 }
 
 // TestMergeEmpty: what was made from nothing overwrites nothing, and is merged again as it grows.

@@ -228,6 +228,10 @@ func TestOldGit(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	// It is named before the work begins.
+	if base := b.open(b.plan("new")); len(base.Left) != 1 || !strings.Contains(base.Left[0], "2.38") {
+		t.Errorf("made: %+v", base)
+	}
 	_, err := b.k.Merge(t.Context(), ws, Into{})
 	if user, ok := errors.AsType[*troupe.UserError](err); !ok || !strings.Contains(user.Problem, "2.38") {
 		t.Errorf("%v", err)

@@ -29,6 +29,9 @@ func (b *bench) brought(ws troupe.Workspace) Merged {
 	if written, err := Apply(b.dir, m.Changes); err != nil || len(written) != len(m.Changes) {
 		b.t.Fatalf("written: %v, %v", written, err)
 	}
+	if err := b.k.Brought(b.t.Context(), ws, m.Changes); err != nil {
+		b.t.Fatal(err)
+	}
 	if get(filepath.Join(b.dir, ".git/index")) != index || b.git(b.dir, "for-each-ref") != refs {
 		b.t.Error("the caller's index or refs changed")
 	}
@@ -136,6 +139,12 @@ func TestPains27(t *testing.T) {
 	if res := b.close(first); len(res.Conflicts) > 0 || res.Unmerged != "" {
 		t.Errorf("closed: %+v", res)
 	}
+	// A merge that was only looked at has changed nothing.
+	looked := b.made("looked")
+	put(t, filepath.Join(looked.Top, "shared.txt"), "1\n2\n3\n4\n5\nsechs\n7\n8\n9\n")
+	if m := b.merge(looked, Into{}); len(m.Changes) != 1 {
+		t.Errorf("looked at: %+v", m)
+	}
 	b.brought(first)
 	b.brought(second)
 	if res := b.close(third); len(res.Conflicts) != 1 || res.Conflicts[0] != "shared.txt" {
@@ -146,7 +155,7 @@ func TestPains27(t *testing.T) {
 		t.Fatalf("third: %+v", m)
 	}
 	c := m.Conflicts[0]
-	if c.Path != filepath.Join(b.dir, "shared.txt") || c.Ours != "first, second" && c.Ours != "second, first" ||
+	if c.Path != filepath.Join(b.dir, "shared.txt") || c.Ours != "first, second" ||
 		c.Theirs != "third" || len(c.Hunks) != 1 ||
 		c.Hunks[0] != (Hunk{Lines{9, "nine\n"}, Lines{9, "9\n"}, Lines{9, "neun\n"}}) {
 		t.Errorf("conflict: %+v", c)

@@ -35,13 +35,16 @@ type record struct {
 	Carried map[string]string `json:",omitempty"`
 	// Own is the branch that it has in the caller's repository.
 	Own string `json:",omitempty"`
-	// Offered are the trees that were merged last, Brought the files that this changed, and Handed what the caller had
-	// when conflicts were handed back.
+	// Offered are the trees that were merged last, Brought the files of the caller's that were written then, and Handed
+	// what the caller had when conflicts were handed back.
 	Offered []string `json:",omitempty"`
 	Brought []string `json:",omitempty"`
 	Handed  []handed `json:",omitempty"`
 	// Declined are files of which the caller has taken its own side, with what the workspace had of each then.
 	Declined map[string]string `json:",omitempty"`
+	// Tips is a commit over the branches and tags that the agent's repository was born with, which the caller's keeps
+	// while the folder is there; "" if the base reaches all of them.
+	Tips string `json:",omitempty"`
 	// Result is of the last end.
 	Result *troupe.WorkspaceResult `json:",omitempty"`
 }

@@ -219,6 +219,17 @@ func TestNoRoom(t *testing.T) {
 	if got := b.refusal("full", func() { b.k.free = small }); !strings.Contains(got, "no room") {
 		t.Errorf("refused: %s", got)
 	}
+	// Only where there can be no worktree at all another kind of folder is as good.
+	plan := func(from string) error {
+		_, err := b.k.Plan(t.Context(), Wish{Owner: newID(t), Kind: troupe.WorkspaceTree, Title: "t", From: from})
+		return err
+	}
+	if err := plan(b.dir); err == nil || errors.Is(err, ErrNoTree) {
+		t.Errorf("no room: %v", err)
+	}
+	if err := plan(b.home); !errors.Is(err, ErrNoTree) {
+		t.Errorf("no repository: %v", err)
+	}
 	b.k.free = free
 	data, err := os.ReadFile(filepath.Join(b.dir, ".git/index"))
 	if got := indexBytes(data, 20); err != nil || got != 3*4096 {

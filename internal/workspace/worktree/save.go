@@ -89,7 +89,7 @@ func (k *Keeper) save(ctx context.Context, p place, rec *record, folder string, 
 	next := maps.Clone(kept)
 	out := saved{}
 	if p.ws.Kind == troupe.WorkspaceTree {
-		branch, err := p.keep(ctx, r, folder, next)
+		branch, err := p.keep(ctx, r, rec, folder, next)
 		if err != nil {
 			out.why = err.Error()
 		} else if branch != rec.Branch {
@@ -128,9 +128,12 @@ func (k *Keeper) save(ctx context.Context, p place, rec *record, folder string, 
 			return saved{}, err
 		}
 	}
+	if err := p.own(ctx, r, next.besides(kept)); err != nil {
+		return saved{}, err
+	}
 	out.odd, out.Tip = s.odd, next["HEAD"]
 	// Also when nothing is new in the index: a process may have died before what is in it was kept.
-	if out.Tree, err = r.out(ctx, "write-tree"); err != nil {
+	if out.Tree, err = p.tree(ctx, r, folder, kept["saved"], rec.Base.Commit); err != nil {
 		return saved{}, err
 	}
 	next["saved"] = out.Tree
@@ -199,7 +202,7 @@ func (r repo) known(ctx context.Context, folder string, changed []string) (scan,
 }
 
 // keep brings to the keeper what an agent's repository refers to, and says on which branch it is.
-func (p place) keep(ctx context.Context, r repo, folder string, next kept) (branch string, err error) {
+func (p place) keep(ctx context.Context, r repo, rec *record, folder string, next kept) (branch string, err error) {
 	agent, err := agentDir(folder)
 	if err != nil {
 		return "", err
@@ -228,7 +231,7 @@ func (p place) keep(ctx context.Context, r repo, folder string, next kept) (bran
 	var trouble error
 	if len(lack) > 0 {
 		trouble = r.bring(ctx, agent, p)
-		bad = r.incomplete(ctx, lack, slices.Collect(maps.Values(next)))
+		bad = p.incomplete(ctx, r, lack, slices.Collect(maps.Values(next)), rec.Tips)
 		lost := slices.ContainsFunc(slices.Collect(maps.Values(want)), func(id string) bool { return bad[id] })
 		if !lost {
 			trouble = nil // what could not be brought is needed by nothing that the agent can name
@@ -269,11 +272,15 @@ func (k kept) replace(want kept, old []string, bad map[string]bool) {
 	maps.DeleteFunc(k, func(name, id string) bool { return strings.HasPrefix(name, "old/") && named[id] })
 }
 
-// incomplete are those of the commits of which something is not in the keeper, though all of what is kept is.
-func (r repo) incomplete(ctx context.Context, ids, kept []string) map[string]bool {
+// incomplete are those of the commits of which something is not there, though all of what is kept is. Of the others
+// the keeper has all that neither is kept nor in the tips by then.
+func (p place) incomplete(ctx context.Context, r repo, ids, kept []string, tips string) map[string]bool {
+	if tips != "" {
+		kept = append(kept, tips)
+	}
 	whole := func(ids []string) bool {
-		_, err := r.feed(ctx, revisions(ids, kept...), "rev-list", "--objects", "--quiet", "--stdin")
-		return err == nil
+		all, err := r.reached(ctx, ids, kept...)
+		return err == nil && p.own(ctx, r, slices.Collect(maps.Keys(all))) == nil
 	}
 	bad := map[string]bool{}
 	if whole(ids) {
