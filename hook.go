@@ -75,7 +75,9 @@ type HookRan struct {
 	Said   string     `json:"said,omitempty"` // what it printed, shortened
 	// Message is what it wants the person to read.
 	Message string `json:"message,omitempty"`
-	Mail    MailID `json:"mail,omitempty"` // the words of a person that it was about
+	// Path is the folder that it says it has made.
+	Path string `json:"path,omitempty"`
+	Mail MailID `json:"mail,omitempty"` // the words of a person that it was about
 	// Async: no call and no step waited for it.
 	Async bool `json:"async,omitempty"`
 	// GoesOn: the end that it was about was refused.

@@ -94,6 +94,9 @@ type Workspace struct {
 	Branch string `json:"branch,omitempty"`
 	// Merge is what becomes of the work at the end of a run of its Owner; "" is MergeKeep, which is not written.
 	Merge MergeBack `json:"merge,omitempty"`
+	// ByHook: a hook of WorktreeCreate makes Top, in the place of git, for a tree of another version control. It is a
+	// copy in all else.
+	ByHook bool `json:"by_hook,omitempty"`
 }
 
 // WorkspaceBase is what a workspace began with.

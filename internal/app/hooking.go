@@ -78,6 +78,9 @@ func (a setup) tryHooks(ctx context.Context, q wire.HookQuery, hooks []hook.Hook
 		m.Match = x.tools.names(m.Call.Name)
 	}
 	m.Mode = cmp.Or(q.Mode, x.authority.Mode)
+	if q.Event == troupe.HookWorktreeCreate || q.Event == troupe.HookWorktreeRemove {
+		m.Fields = madeUpFolder(a.app.dirs, q)
+	}
 	environ, _ := config.Environment(a.app.env.Environ, a.app.settings)
 	runner := a.app.newRunner(nil, x.servers.shell, environ)
 	runner.Ask = nil
@@ -88,8 +91,8 @@ func (a setup) tryHooks(ctx context.Context, q wire.HookQuery, hooks []hook.Hook
 	}
 	set := hook.NewSet(hooks, hookRules(x.tools.gate, a.app.dirs.Home))
 	said := runner.Run(ctx, append(set.Of(m, false), set.Of(m, true)...), m)
-	out.Ran = append([]troupe.HookRan{}, said.Ran...)
 	out.Follows = x.follows(m, said)
+	out.Ran = append([]troupe.HookRan{}, said.Ran...)
 	return nil
 }
 
@@ -135,6 +138,8 @@ func (x *explainer) follows(m troupe.HookMoment, said troupe.HookSaid) string {
 	switch {
 	case len(said.Ran) == 0:
 		return "no hook that counts is due"
+	case m.Event == troupe.HookWorktreeCreate:
+		return followsFolder(m, &said)
 	case m.Call == nil && said.Stop:
 		return "the run ends: " + said.StopWhy
 	case m.Call == nil && said.Effect == troupe.Deny:

@@ -188,6 +188,13 @@ func (t treeHooks) Due(m troupe.HookMoment) bool {
 	return len(t.set.Of(m, false)) > 0 || len(t.set.Of(m, true)) > 0
 }
 
+// Makes implements session.Hooks.
+func (t treeHooks) Makes(m troupe.HookMoment) bool {
+	return slices.ContainsFunc(t.set.Of(m, false), func(h hook.Hook) bool {
+		return h.Kind == hook.Command || h.Kind == hook.HTTP
+	})
+}
+
 // Begun implements session.Hooks.
 func (t treeHooks) Begun(m troupe.HookMoment) []troupe.HookRan {
 	return t.runner.Begun(t.set.Of(m, true), m)
@@ -196,6 +203,13 @@ func (t treeHooks) Begun(m troupe.HookMoment) []troupe.HookRan {
 // Run implements session.Hooks.
 func (t treeHooks) Run(ctx context.Context, m troupe.HookMoment, async bool) troupe.HookSaid {
 	return t.runner.Run(ctx, t.set.Of(m, async), m)
+}
+
+// makeFolders reports whether a hook that counts can make a folder for the main agent that is about to be born.
+func (p *profiles) makeFolders(s troupe.Session) bool {
+	set := treeHooks{set: hook.NewSet(p.definitions.Hooks, nil)}
+	return set.Makes(troupe.HookMoment{Event: troupe.HookWorktreeCreate, Session: s, Path: profile.Main,
+		Line: []string{s.Type}})
 }
 
 // Hooks are those of the tree; nil if there are none.

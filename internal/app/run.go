@@ -191,7 +191,7 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 	if err != nil {
 		return begun, err
 	}
-	work, err := e.places.ofRoot(b, main, id, name)
+	work, err := e.places.ofRoot(b, main, profiles, name)
 	if err != nil {
 		return begun, err
 	}

@@ -36,13 +36,13 @@ func (w *workspaces) ctx() context.Context { return w.guard.ctx() }
 // Plan implements session.Workspaces.
 func (w *workspaces) Plan(asks troupe.Session, wish session.Wish) (troupe.Workspace, error) {
 	return w.plan(worktree.Wish{Owner: wish.ID, Kind: wish.Kind, Name: wish.Name, Exact: wish.Name != "",
-		Title: wish.Title, From: asks.Dir()})
+		Title: wish.Title, From: asks.Dir(), Hook: wish.Hook})
 }
 
 // ofRoot is where a new session is to work: in a worktree if that was asked for, else as its definition says; the zero
 // value is its folder.
-func (w *workspaces) ofRoot(b wire.Begin, p troupe.Profile, id troupe.SessionID, title string) (troupe.Workspace,
-	error) {
+func (w *workspaces) ofRoot(b wire.Begin, p troupe.Profile, roles *profiles, title string) (troupe.Workspace, error) {
+	id := roles.tree
 	wish := worktree.Wish{Owner: id, Kind: p.Workspace, Title: cmp.Or(b.Name, title), From: b.Cwd}
 	if b.Worktree != nil {
 		wish.Kind, wish.Name, wish.Exact = troupe.WorkspaceTree, *b.Worktree, *b.Worktree != ""
@@ -53,6 +53,7 @@ func (w *workspaces) ofRoot(b wire.Begin, p troupe.Profile, id troupe.SessionID,
 	if p := w.app.models.player; p != nil {
 		return played{p}.plan(troupe.Session{ID: id, Cwd: b.Cwd}, id, wish.Kind)
 	}
+	wish.Hook = roles.makeFolders(troupe.Session{ID: id, Root: id, Type: p.Type, Cwd: b.Cwd})
 	return w.plan(wish)
 }
 
@@ -87,7 +88,7 @@ func (w *workspaces) Open(ctx context.Context, o session.Opening) (troupe.Worksp
 		return troupe.WorkspaceBase{}, err
 	}
 	base, err := w.keeper.Open(ctx, at.Work, worktree.Making{Link: p.settings.Worktree.Link, Hidden: hidden,
-		Base: o.Base, Progress: o.Progress})
+		Base: o.Base, Fill: o.Fill, Progress: o.Progress})
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err() // whatever it was that could not be done any more
 	}
@@ -148,7 +149,7 @@ func (w *workspaces) Close(ctx context.Context, s troupe.Session, c session.Clos
 			Run: &saved, Kept: c.Stay}, err
 	}
 	defer w.guard.forget(session.PlaceOf(s))
-	return w.keeper.Close(ctx, work, cmp.Or(s.Title, s.Name), c.Began)
+	return w.keeper.Close(ctx, work, worktree.Ending{Message: cmp.Or(s.Title, s.Name), Began: c.Began, Going: c.Going})
 }
 
 // Merge implements session.Workspaces.

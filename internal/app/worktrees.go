@@ -455,23 +455,24 @@ func (l looking) prune(ctx context.Context, row worktree.Row, dry bool) (wire.Pr
 		out.Why = w.Problem
 	case w.State == wire.WorktreeUnmerged:
 		out.Why = "it has work that is nowhere else: troupe merge " + w.Name
-	case w.Kept != "" && row.There:
-		out.Why = w.Kept
+	case w.Kept != "" && row.There && dry:
+		out.Why = w.Kept // as of its end; what keeps it may be gone by now
 	}
 	if out.Why != "" || dry {
 		out.Removed = out.Why == ""
 		return out, nil
 	}
+	going := l.told(row.Workspace, &out)
 	if !row.Ended {
 		// The folder of a main agent stays from run to run.
-		res, err := l.keeper.Close(ctx, row.Workspace, "", "")
+		res, err := l.keeper.Close(ctx, row.Workspace, worktree.Ending{Going: going})
 		if err != nil || !res.Gone {
 			out.Why = res.Kept
 			return out, err
 		}
 	}
 	var err error
-	out.Removed, out.Why, err = l.keeper.Prune(ctx, row.Workspace.Owner)
+	out.Removed, out.Why, err = l.keeper.Prune(ctx, row.Workspace.Owner, going)
 	if isNotFound(err) { // it held nothing, and has gone with its end
 		out.Removed, err = true, nil
 	}

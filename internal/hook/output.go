@@ -20,6 +20,7 @@ type word struct {
 	message string // for the person
 	stop    bool   // end the run
 	stopWhy string
+	path    string // of the folder that it made
 	failed  string // what went wrong with it
 }
 
@@ -44,6 +45,7 @@ type specific struct {
 	Why      string          `json:"permissionDecisionReason"`
 	Input    json.RawMessage `json:"updatedInput"`
 	Context  string          `json:"additionalContext"`
+	Path     string          `json:"worktreePath"`
 }
 
 // behaviour is how a decision about a request is written.
@@ -77,6 +79,8 @@ func read(event troupe.HookEvent, exit int, stdout, stderr string) word {
 		w = parse(event, []byte(text))
 	case plainCounts(event):
 		w.context = text
+	case event == troupe.HookWorktreeCreate:
+		w.path = text
 	}
 	return w.within(event)
 }
@@ -129,6 +133,9 @@ func (w *word) specific(event troupe.HookEvent, s *specific) error {
 	}
 	if s.Context != "" {
 		w.context = strings.TrimSpace(w.context + "\n" + s.Context)
+	}
+	if event == troupe.HookWorktreeCreate {
+		w.path = s.Path
 	}
 	if len(s.Decision) > 0 {
 		if err := w.decide(s.Decision); err != nil {

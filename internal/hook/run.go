@@ -30,6 +30,7 @@ const (
 	maxSaid    = 4_000  // bytes of what it printed that are kept
 	maxContext = 10_000 // of what it tells the model
 	maxReason  = 2_000
+	maxPath    = 4_096
 )
 
 // Run runs hooks that are due at a moment, side by side, and makes one word of theirs. Their order is that of the
@@ -160,6 +161,8 @@ func (h *Hook) Limit() time.Duration {
 		return time.Duration(h.Seconds * float64(time.Second))
 	case h.Event == troupe.HookSessionEnd:
 		return 10 * time.Second // somebody is leaving
+	case h.Event == troupe.HookWorktreeRemove:
+		return 30 * time.Second // the end of a run waits for it
 	case h.Event == troupe.HookStatus:
 		return 5 * time.Second // what it tells grows old
 	case h.Kind == Prompt, h.Event == troupe.HookPrompt:
@@ -200,6 +203,8 @@ func together(due []Hook, words []word, ran []troupe.HookRan) troupe.HookSaid {
 		}
 		if w.failed != "" {
 			ran[i].Why = w.failed
+		} else {
+			ran[i].Path, _ = cut(w.path, maxPath)
 		}
 	}
 	if out.Effect == troupe.Deny {

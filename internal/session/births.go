@@ -176,7 +176,7 @@ func (bs *births) workspace(c turn.Call, sp troupe.Spawn, p troupe.Profile) (tro
 		return s.Workspace, nil
 	}
 	w, err := bs.a.h.d.Workspaces.Plan(s, Wish{Kind: kind, Title: cmp.Or(sp.Name, sp.Description),
-		ID: troupe.ChildID(bs.a.id, troupe.Coord{Reply: c.Reply, Call: c.Index})})
+		ID: troupe.ChildID(bs.a.id, troupe.Coord{Reply: c.Reply, Call: c.Index}), Hook: bs.a.place.makes()})
 	if err != nil {
 		return w, fmt.Errorf("a workspace %q %s%w", kind, NoFolder, err)
 	}

@@ -13,6 +13,7 @@ type inLeft struct {
 	call   int
 	job    *job
 	result troupe.WorkspaceResult
+	ran    []troupe.HookRan
 	err    error
 }
 
@@ -28,7 +29,8 @@ func (p *place) enter(ctx context.Context, c turn.Call, in troupe.EnterWorktree)
 		return p.a.stage(resultOf(c, "You are in "+s.Workspace.Folder+" already. ExitWorktree leaves it.", true))
 	}
 	id := troupe.ChildID(p.a.id, troupe.Coord{Reply: c.Reply, Call: c.Index})
-	w, err := p.a.h.d.Workspaces.Plan(s, Wish{ID: id, Kind: troupe.WorkspaceTree, Name: in.Name, Title: s.Title})
+	w, err := p.a.h.d.Workspaces.Plan(s, Wish{ID: id, Kind: troupe.WorkspaceTree, Name: in.Name, Title: s.Title,
+		Hook: p.makes()})
 	if err != nil {
 		return p.a.stage(resultOf(c, NotEntered+err.Error(), true))
 	}
@@ -54,9 +56,12 @@ func (p *place) exit(ctx context.Context, i int) error {
 	if len(p.a.tasks.shells) > 0 {
 		closing.Stay = "commands still run in it"
 	}
+	ran := new([]troupe.HookRan)
+	closing.Going = p.going(0, ran)
 	p.a.calls.startJob(ctx, i, func(ctx context.Context, job *job) {
 		in := inLeft{call: i, job: job}
 		in.result, in.err = p.a.h.d.Workspaces.Close(context.WithoutCancel(ctx), s, closing)
+		in.ran = *ran
 		p.a.post(in)
 	})
 	return nil
@@ -70,6 +75,9 @@ func (p *place) left(ctx context.Context, in inLeft) error {
 	}
 	delete(cs.working, in.call)
 	c := p.a.st.Calls[in.call]
+	if err := p.a.noteHooks(in.ran); err != nil {
+		return err
+	}
 	if in.err != nil {
 		return p.a.stage(resultOf(c, "You are still in the worktree: what is in it could not be kept elsewhere: "+
 			in.err.Error(), true))

@@ -19,6 +19,8 @@ import (
 type Hooks interface {
 	// Due reports whether something runs at a moment. It takes no time.
 	Due(m troupe.HookMoment) bool
+	// Makes reports whether something that is waited for then can say that it has made a folder.
+	Makes(m troupe.HookMoment) bool
 	// Begun lists what runs then without being waited for, as it is logged when it begins.
 	Begun(m troupe.HookMoment) []troupe.HookRan
 	// Run runs what is waited for or, async, the rest. It ends with ctx.

@@ -31,6 +31,8 @@ func slowAt(events ...troupe.HookEvent) *slowHooks {
 
 func (h *slowHooks) Due(m troupe.HookMoment) bool { return h.at[m.Event] }
 
+func (h *slowHooks) Makes(troupe.HookMoment) bool { return false }
+
 func (h *slowHooks) Begun(troupe.HookMoment) []troupe.HookRan { return nil }
 
 func (h *slowHooks) Run(ctx context.Context, m troupe.HookMoment, _ bool) troupe.HookSaid {
@@ -154,6 +156,8 @@ type speaking struct {
 
 func (h speaking) Due(m troupe.HookMoment) bool { return m.Event == h.at }
 
+func (speaking) Makes(troupe.HookMoment) bool { return false }
+
 func (speaking) Begun(troupe.HookMoment) []troupe.HookRan { return nil }
 
 func (h speaking) Run(_ context.Context, m troupe.HookMoment, _ bool) troupe.HookSaid {
@@ -231,6 +235,8 @@ type waits struct {
 }
 
 func (*waits) Due(m troupe.HookMoment) bool { return m.Event == troupe.HookNotification }
+
+func (*waits) Makes(troupe.HookMoment) bool { return false }
 
 func (*waits) Begun(troupe.HookMoment) []troupe.HookRan { return nil }
 

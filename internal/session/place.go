@@ -38,6 +38,8 @@ type Unsaved struct {
 type Closing struct {
 	Stay  string // why it has to stay, whatever is in it; "" if nothing needs it
 	Began string // the tree of the checkpoint that the run began with; "": what the folder began with
+	// Going is called when it is about to be removed, and is there still; nil: nothing is to be told.
+	Going func(ctx context.Context)
 }
 
 // Opening is a folder that is to be opened.
@@ -49,6 +51,8 @@ type Opening struct {
 	Base *troupe.WorkspaceBase
 	// Progress is told now and then how many of its files are there, by one goroutine at a time; nil: nobody asks.
 	Progress func(done, all int)
+	// Fill has a hook make the folder at a path; nil: none does.
+	Fill func(ctx context.Context, path string) error
 }
 
 // Wish is a workspace that is asked for.
@@ -57,6 +61,8 @@ type Wish struct {
 	Kind troupe.WorkspaceKind
 	// Name is what it is to be called; "": a name is made of Title.
 	Name, Title string
+	// Hook: where git can make no worktree, because there is no repository, a hook can.
+	Hook bool
 }
 
 // noWorkspaces makes none: all sessions work where their parents do.
@@ -123,6 +129,7 @@ type inPlace struct {
 	saved  troupe.Checkpoint
 	closed troupe.WorkspaceResult
 	looked looked
+	ran    []troupe.HookRan
 	err    error
 	cut    bool // it failed as it was cut short: with the process, or by the end of the run
 }
@@ -153,6 +160,10 @@ func whereItWorks(w troupe.Workspace) string {
 			"write there: paths in it that you were given stand for the same places in your worktree.", w.Folder,
 			w.Branch, w.From, w.Of)
 	case troupe.WorkspaceCopy:
+		if w.ByHook {
+			text = hookMade(w)
+			break
+		}
 		text = fmt.Sprintf("You work in a copy of your own: %s. It began with everything that was in %s. Only you "+
 			"write "+
 			"there. Nothing you do here changes %s, and you cannot write there: paths in it that you were given stand "+
@@ -168,6 +179,15 @@ func whereItWorks(w troupe.Workspace) string {
 		return ""
 	}
 	return troupe.Quote("system-reminder", text)
+}
+
+// hookMade tells a session where it works if a hook has made that.
+func hookMade(w troupe.Workspace) string {
+	return fmt.Sprintf("You work in a worktree of your own: %s. A hook of the user's made it from %s, with the "+
+		"version control of that, so it may lack what was not committed there. Only you write in it: leave your "+
+		"changes as they are, they are kept when you end. Nothing you do here changes %s, and you cannot write "+
+		"there, so a commit may be refused: paths in it that you were given stand for the same places in your worktree.", w.Folder, w.From,
+		w.Of)
 }
 
 // has reports whether the session works in a folder that was made for it or for one above it.
@@ -194,9 +214,8 @@ func (p *place) ready(ctx context.Context, reads bool) bool {
 			o.Base = p.a.st.Place.Base
 		}
 		o.Progress = p.tells()
-		p.begin(ctx, placeOpens, func(ctx context.Context, _ troupe.Session, in *inPlace) {
-			in.base, in.err = p.a.h.d.Workspaces.Open(ctx, o)
-		})
+		ph := p.hooksAt(troupe.HookWorktreeCreate)
+		p.begin(ctx, placeOpens, func(ctx context.Context, _ troupe.Session, in *inPlace) { p.opens(ctx, ph, o, in) })
 	}
 	return false
 }
@@ -288,6 +307,9 @@ func (p *place) done(in inPlace) error {
 		return nil // of a run that is over
 	}
 	p.doing, p.cancel, p.parked = placeIdle, nil, nil
+	if err := p.a.noteHooks(in.ran); err != nil {
+		return err
+	}
 	if in.cut { // the next owner of the session does it anew, and nothing is wrong with the folder
 		return nil
 	}
@@ -354,12 +376,12 @@ func (p *place) before(ctx context.Context, act turn.Action) (now bool, err erro
 	if p.a.st.Session.Depth == 0 && p.a.tree.settings().Attended {
 		return p.savedLast(ctx), nil
 	}
-	p.close(ctx)
+	p.close(ctx, end.Status == troupe.Completed)
 	return false, nil
 }
 
 // close ends what is at work in the folder, and then closes it.
-func (p *place) close(ctx context.Context) {
+func (p *place) close(ctx context.Context, completed bool) {
 	if p.doing == placeIdle {
 		p.doing = placeEnds
 		if p.a.st.Session.Depth > 0 { // those of a main agent go on when its run has ended
@@ -377,11 +399,24 @@ func (p *place) close(ctx context.Context) {
 		if len(p.a.tasks.shells) > len(p.held) {
 			c.Stay = "commands still run in it"
 		}
-		p.begin(ctx, placeCloses, func(ctx context.Context, s troupe.Session, in *inPlace) {
-			// What was done is kept even if the run was told to end at once.
-			in.closed, in.err = p.a.h.d.Workspaces.Close(context.WithoutCancel(ctx), s, c)
-		})
+		p.begin(ctx, placeCloses, p.closes(c, completed))
 	case placeIdle, placeSaves, placeCloses, placeLooks, placeMerges:
+	}
+}
+
+// closes keeps what is in the folder, at the end of a run, and removes it if that loses nothing. Hooks that are told of
+// that have their time only where the run was not cut short.
+func (p *place) closes(c Closing, completed bool) func(context.Context, troupe.Session, *inPlace) {
+	bound := lastPatience
+	if completed {
+		bound = 0
+	}
+	ran := new([]troupe.HookRan)
+	c.Going = p.going(bound, ran)
+	return func(ctx context.Context, s troupe.Session, in *inPlace) {
+		// What was done is kept even if the run was told to end at once.
+		in.closed, in.err = p.a.h.d.Workspaces.Close(context.WithoutCancel(ctx), s, c)
+		in.ran = *ran
 	}
 }
 

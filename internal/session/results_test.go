@@ -25,6 +25,8 @@ func (*watching) Due(m troupe.HookMoment) bool {
 	return m.Event == troupe.HookPostToolUse || m.Event == troupe.HookPostFailure
 }
 
+func (*watching) Makes(troupe.HookMoment) bool { return false }
+
 func (*watching) Begun(troupe.HookMoment) []troupe.HookRan { return nil }
 
 func (w *watching) Run(_ context.Context, m troupe.HookMoment, _ bool) troupe.HookSaid {

@@ -27,12 +27,14 @@ func (w *world) hooked() bool { return w.opt.Seed%4 == 1 }
 func (h hooks) Due(m troupe.HookMoment) bool {
 	switch m.Event {
 	case troupe.HookSubagentStart, troupe.HookSubagentStop, troupe.HookStop, troupe.HookPrompt, troupe.HookPostToolUse,
-		troupe.HookPreCompact, troupe.HookNotification:
+		troupe.HookPreCompact, troupe.HookNotification, troupe.HookWorktreeCreate, troupe.HookWorktreeRemove:
 		return true
 	default:
 		return h.w.opt.Seed%8 == 1 && m.Event != troupe.HookPreToolUse
 	}
 }
+
+func (hooks) Makes(troupe.HookMoment) bool { return false }
 
 func (hooks) Begun(troupe.HookMoment) []troupe.HookRan { return nil }
 
@@ -57,6 +59,7 @@ func (h hooks) Run(ctx context.Context, m troupe.HookMoment, _ bool) (said troup
 type pairing struct {
 	autoOpen map[string]bool                    // it was asked, and its verdict is not in the log
 	pairs    map[troupe.SessionID]map[int]*pair // what hooks were told of the runs of agents
+	folders  map[troupe.SessionID]*pair         // and of their folders
 	overdue  map[troupe.SessionID]time.Time     // when it was noticed that their time is up
 	list     map[string]*listedItem             // what is to be done, as the calls about it said
 	stays    bool                               // the root is idle, and its tree was stopped since somebody spoke
@@ -87,6 +90,10 @@ func (h *watch) hooked(e troupe.Event, b troupe.HookRan) {
 	if b.Effect == troupe.HookFailed {
 		h.w.res.HooksFailed++
 	}
+	if b.Event == troupe.HookWorktreeCreate || b.Event == troupe.HookWorktreeRemove {
+		h.folderTold(e, b.Event)
+		return
+	}
 	if b.Event != troupe.HookSubagentStart && b.Event != troupe.HookSubagentStop || b.GoesOn {
 		return
 	}
@@ -111,6 +118,27 @@ func (h *watch) hooked(e troupe.Event, b troupe.HookRan) {
 	if p.starts > 1 || p.stops > p.starts {
 		h.w.broken("session %s: event %d tells hooks of run %d: %d beginnings and %d ends", e.Session, e.Seq, b.Run,
 			p.starts, p.stops)
+	}
+}
+
+// folderTold: hooks are not told that a folder goes before they were told that it is there.
+func (h *watch) folderTold(e troupe.Event, event troupe.HookEvent) {
+	if h.folders == nil {
+		h.folders = make(map[troupe.SessionID]*pair)
+	}
+	p := h.folders[e.Session]
+	if p == nil {
+		p = &pair{}
+		h.folders[e.Session] = p
+	}
+	if event == troupe.HookWorktreeCreate {
+		p.starts++
+	} else {
+		p.stops++
+	}
+	if p.stops > p.starts {
+		h.w.broken("session %s: event %d tells hooks of %d folders that go, and of %d that came", e.Session, e.Seq,
+			p.stops, p.starts)
 	}
 }
 

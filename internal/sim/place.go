@@ -127,6 +127,9 @@ func (s places) Close(ctx context.Context, at troupe.Session, c session.Closing)
 	run := s.p.w.checkpoint(g.kept, c.Began)
 	out.Base, out.Tip, out.Run = g.base, strconv.Itoa(g.kept), &run
 	if c.Stay == "" && g.content == g.kept {
+		if c.Going != nil {
+			c.Going(ctx)
+		}
 		g.there, out.Gone = false, true
 	}
 	s.goesOn(ctx)

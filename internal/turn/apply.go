@@ -277,6 +277,9 @@ func (f *fold) ended(b troupe.Ended) error {
 	}
 	p := &f.s.Session
 	p.Status, p.Waiting, p.Cause = b.Outcome.Status, "", b.Outcome.Cause
+	if w := b.Outcome.Workspace; w != nil {
+		f.s.Place.Gone = w.Gone
+	}
 	p.Result, p.Error, p.EndedAt = b.Outcome.Result, b.Outcome.Error, f.e.At
 	p.Until, p.Reserved = time.Time{}, troupe.Reservation{}
 	f.s.window.wanted = false // a run that could not shorten its conversation does not begin another

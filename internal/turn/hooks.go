@@ -90,6 +90,8 @@ func (f *fold) hookRan(b troupe.HookRan) {
 		h.begun = f.e.Seq
 	case troupe.HookPreCompact:
 		h.warned = f.e.Seq
+	case troupe.HookWorktreeCreate:
+		f.s.Place.Gone = false
 	case troupe.HookPrompt:
 		f.heard(b)
 	case troupe.HookPostToolUse, troupe.HookPostFailure:
@@ -100,8 +102,7 @@ func (f *fold) hookRan(b troupe.HookRan) {
 		}
 	case troupe.HookPreToolUse, troupe.HookPermissionRequest, troupe.HookTaskCreated, troupe.HookTaskCompleted,
 		troupe.HookTeammateIdle, troupe.HookSessionEnd,
-		troupe.HookNotification, troupe.HookPostCompact, troupe.HookWorktreeCreate, troupe.HookWorktreeRemove,
-		troupe.HookStatus:
+		troupe.HookNotification, troupe.HookPostCompact, troupe.HookWorktreeRemove, troupe.HookStatus:
 	}
 }
 

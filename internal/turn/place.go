@@ -16,6 +16,8 @@ type place struct {
 	// Unsaved are files that were written since, and All says that it may be any.
 	Unsaved []string
 	All     bool
+	// Gone: the end of a run removed it, and no hook was told that it is there again.
+	Gone bool
 	// Merging are the files of the caller's that this run has begun to write with its work, by their paths; nil: none.
 	Merging []string
 	Began   string  // the tree of the checkpoint that the run began with; "": there was none

@@ -165,4 +165,5 @@ type PrunedWorktree struct {
 	Worktree Worktree `json:"worktree"`
 	Removed  bool     `json:"removed" doc:"Or would be, in a dry run"`
 	Why      string   `json:"why,omitempty" doc:"Why it stays, or what of it does"`
+	Hooks    []string `json:"hooks,omitempty" doc:"What hooks that were told of it did wrong, or want said"`
 }

@@ -201,6 +201,11 @@ func writePruned(c *console.Console, list []wire.PrunedWorktree, dry bool) error
 		if _, err := fmt.Fprintln(c.Out, text+name); err != nil {
 			return err
 		}
+		for _, said := range p.Hooks {
+			if _, err := fmt.Fprintln(c.Out, "         "+console.Line(said, 0)); err != nil {
+				return err
+			}
+		}
 	}
 	word := "Removed"
 	if dry {

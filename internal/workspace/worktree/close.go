@@ -16,9 +16,8 @@ import (
 )
 
 // Close is the end of a run. What is not committed is committed, all of it is kept in the caller's repository, and
-// then the folder goes, unless something would go with it. The message is the subject of the commit, and began the tree
-// that the folder had when the run began; "": what the workspace began with.
-func (k *Keeper) Close(ctx context.Context, ws troupe.Workspace, message, began string) (troupe.WorkspaceResult,
+// then the folder goes, unless something would go with it.
+func (k *Keeper) Close(ctx context.Context, ws troupe.Workspace, end Ending) (troupe.WorkspaceResult,
 	error) {
 	res := troupe.WorkspaceResult{Kind: ws.Kind, Name: ws.Name, Folder: ws.Folder}
 	p, err := k.place(ws)
@@ -46,11 +45,11 @@ func (k *Keeper) Close(ctx context.Context, ws troupe.Workspace, message, began 
 		res.Gone = true // it was never made
 		return res, os.RemoveAll(p.folder)
 	}
-	return p.close(ctx, rec, message, began)
+	return p.close(ctx, rec, end)
 }
 
 // close is Close of a workspace that was made.
-func (p place) close(ctx context.Context, rec *record, message, began string) (troupe.WorkspaceResult, error) {
+func (p place) close(ctx context.Context, rec *record, end Ending) (troupe.WorkspaceResult, error) {
 	res := troupe.WorkspaceResult{Kind: p.ws.Kind, Name: p.ws.Name, Folder: p.ws.Folder, Base: rec.Base.Commit}
 	r, err := p.k.keeper(p)
 	if err != nil {
@@ -76,8 +75,9 @@ func (p place) close(ctx context.Context, rec *record, message, began string) (t
 	if err != nil {
 		return res, err
 	}
-	e := &ending{k: p.k, p: p, r: r, rec: rec, saved: s, res: res, there: there, began: began}
-	return e.res, e.run(ctx, message)
+	e := &ending{k: p.k, p: p, r: r, rec: rec, saved: s, res: res, there: there, began: end.Began,
+		going: end.Going}
+	return e.res, e.run(ctx, end.Message)
 }
 
 // ending is one end of a run.
@@ -89,6 +89,7 @@ type ending struct {
 	saved
 	res    troupe.WorkspaceResult
 	there  bool
+	going  func(context.Context)
 	began  string // the tree when the run began; "": the base
 	caller *caller
 }
@@ -370,6 +371,9 @@ func (e *ending) measure(ctx context.Context) error {
 			return err
 		}
 	}
+	if e.p.ws.ByHook {
+		all = slices.DeleteFunc(all, func(f troupe.FileChanged) bool { return control(f.Path) })
+	}
 	for _, f := range all {
 		e.res.Files, e.res.Added, e.res.Removed = e.res.Files+1, e.res.Added+f.Added, e.res.Removed+f.Removed
 	}
@@ -390,6 +394,15 @@ func (e *ending) removeFolder(ctx context.Context) error {
 	if err != nil || why != "" {
 		e.res.Kept = why
 		return err
+	}
+	if e.going != nil {
+		e.going(ctx)
+		// A hook may have removed it itself: all of it is kept.
+		if _, err := os.Lstat(e.p.ws.Top); errors.Is(err, fs.ErrNotExist) {
+			e.res.Gone = true
+			e.p.tidy()
+			return nil
+		}
 	}
 	// What is still written there by a process that outlives its run is seen once the folder has left its place.
 	if err := os.Rename(e.p.ws.Top, e.p.leave); err != nil {

@@ -46,7 +46,11 @@ func (k *Keeper) Diff(ctx context.Context, ws troupe.Workspace, stat bool) (stri
 	if err != nil {
 		return "", err
 	}
-	return compare(ctx, r, rec.Base.Commit, tree, stat)
+	base, tree, err := p.compared(ctx, r, rec.Base.Commit, tree)
+	if err != nil {
+		return "", err
+	}
+	return compare(ctx, r, base, tree, stat)
 }
 
 // compare shows people how two trees differ.

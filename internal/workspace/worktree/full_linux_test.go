@@ -44,7 +44,7 @@ func TestFullDisk(t *testing.T) {
 	filler := filepath.Join(small, "filler")
 	_ = os.WriteFile(filler, make([]byte, 16<<20), 0o600) // as much as there is room for
 	put(t, filepath.Join(b.home, "large"), strings.Repeat("x", 100_000))
-	if _, err := b.k.Close(t.Context(), ws, "full", ""); err == nil {
+	if _, err := b.k.Close(t.Context(), ws, Ending{Message: "full"}); err == nil {
 		t.Error("closed on a full disk")
 	}
 	if get(filepath.Join(ws.Top, "mine.txt")) != "line of the agent\n" {

@@ -34,7 +34,7 @@ func TestNamesThatLeadOut(t *testing.T) {
 	if _, err := b.k.Save(t.Context(), ws, nil, ""); err != nil {
 		t.Fatal(err)
 	}
-	res, err := b.k.Close(t.Context(), ws, "what it did", "")
+	res, err := b.k.Close(t.Context(), ws, Ending{Message: "what it did"})
 	if err != nil || res.Gone || !strings.Contains(res.Kept, "x") {
 		t.Errorf("%+v, %v", res, err)
 	}

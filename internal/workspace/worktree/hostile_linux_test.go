@@ -74,7 +74,7 @@ func TestHostileRepository(t *testing.T) {
 	if _, err := b.k.List(t.Context(), ""); err != nil || ran() {
 		t.Errorf("listed: %v, ran %v", err, ran())
 	}
-	if _, _, err := b.k.Prune(t.Context(), ws.Owner); err != nil || ran() {
+	if _, _, err := b.k.Prune(t.Context(), ws.Owner, nil); err != nil || ran() {
 		t.Errorf("pruned: %v, ran %v", err, ran())
 	}
 }
@@ -251,7 +251,7 @@ func TestHostileAgent(t *testing.T) {
 			_, saveErr := b.k.Save(ctx, ws, nil, "")
 			_, knownErr := b.k.Save(ctx, ws, []string{filepath.Join(ws.Top, "a.txt"),
 				filepath.Join(ws.Top, "sub/b.txt")}, "")
-			res, err := b.k.Close(ctx, ws, "end", "")
+			res, err := b.k.Close(ctx, ws, Ending{Message: "end"})
 			if err != nil || ran() || ctx.Err() != nil {
 				t.Fatalf("closed: %+v, %v, ran %v (saved: %v, %v)", res, err, ran(), saveErr, knownErr)
 			}

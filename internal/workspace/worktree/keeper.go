@@ -62,6 +62,18 @@ type Making struct {
 	Progress func(done, all int)
 	// Base is what the workspace began with before, and begins with again; nil: that is not known.
 	Base *troupe.WorkspaceBase
+	// Fill makes the folder of a workspace that is ByHook, at the path; nil: nothing can.
+	Fill func(ctx context.Context, path string) error
+}
+
+// Ending is how a run in a workspace ends.
+type Ending struct {
+	// Message is the subject of the commit of what is not committed.
+	Message string
+	// Began is the tree that the folder had when the run began; "": what the workspace began with.
+	Began string
+	// Going is called when the folder is about to be removed, and is there still; nil: nothing is to be told.
+	Going func(ctx context.Context)
 }
 
 // place is where things of one workspace are.
@@ -122,14 +134,7 @@ func (k *Keeper) Open(ctx context.Context, ws troupe.Workspace, m Making) (troup
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if err = p.free(); err != nil {
-			return troupe.WorkspaceBase{}, err
-		}
-		rec = &record{Workspace: ws, State: making, Made: k.now()}
-		if m.Base != nil {
-			rec.Base = *m.Base
-		}
-		err = k.write(p, rec)
+		rec, err = k.claim(ctx, p, m.Base)
 	case err == nil && rec.Workspace != ws:
 		err = fmt.Errorf("the workspace of %s is %s", ws.Owner, rec.Workspace.Top)
 	}
@@ -145,11 +150,31 @@ func (k *Keeper) Open(ctx context.Context, ws troupe.Workspace, m Making) (troup
 	return rec.Base, nil
 }
 
+// claim writes the record of a workspace that is new: of two that want one name at once, the first has it.
+func (k *Keeper) claim(ctx context.Context, p place, base *troupe.WorkspaceBase) (*record, error) {
+	release, err := k.hold(ctx, "names-"+k.project(p.ws.Of))
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if err := errors.Join(p.free(), k.apart(p.ws)); err != nil {
+		return nil, err
+	}
+	rec := &record{Workspace: p.ws, State: making, Made: k.now()}
+	if base != nil {
+		rec.Base = *base
+	}
+	return rec, k.write(p, rec)
+}
+
 func (p place) open(ctx context.Context, rec *record, m Making) error {
 	if err := p.putBack(); err != nil {
 		return err
 	}
 	there, other, err := p.has(rec)
+	if p.ws.ByHook && rec.Base.Commit == "" {
+		there, other = false, false // what is there is a hook's, which did not come to its end
+	}
 	if other && rec.State == making {
 		err = taken(p.ws.Top)
 	} else if other {
@@ -226,6 +251,9 @@ func (p place) make(ctx context.Context, rec *record, m Making) error {
 	}
 	if err := errors.Join(writeKeeper(p, c), p.k.step("keeper")); err != nil {
 		return err
+	}
+	if p.ws.ByHook && rec.Base.Commit == "" {
+		return p.byHook(ctx, r, rec, m)
 	}
 	if err := p.base(ctx, r, c, rec, m); err != nil {
 		return err

@@ -135,7 +135,7 @@ func TestKilled(t *testing.T) {
 			b.git(ws.Top, "gc", "-q", "--prune=now")
 			var res troupe.WorkspaceResult
 			again("close", func(k *Keeper) (err error) {
-				res, err = k.Close(t.Context(), ws, "the end", "")
+				res, err = k.Close(t.Context(), ws, Ending{Message: "the end"})
 				return err
 			})
 			if !res.Gone || there(ws.Top) {

@@ -160,7 +160,7 @@ func (l *life) work(ctx context.Context, d *deed) error {
 			return err
 		}
 	}
-	res, err := l.k.Close(ctx, ws, "end", "")
+	res, err := l.k.Close(ctx, ws, Ending{Message: "end"})
 	if err != nil {
 		return fmt.Errorf("close: %w", err)
 	}

@@ -185,7 +185,9 @@ func size(folder string) int64 {
 // Prune removes folder, keeper and refs of a workspace whose work is in another branch of the caller's or in the
 // caller's folder, or which has none. What no ref but the workspace's own reaches stays a ref. Why says what stays, and
 // for what reason.
-func (k *Keeper) Prune(ctx context.Context, id troupe.SessionID) (removed bool, why string, err error) {
+// going is called as that of an Ending is.
+func (k *Keeper) Prune(ctx context.Context, id troupe.SessionID, going func(context.Context)) (removed bool,
+	why string, err error) {
 	if _, ok := troupe.ParseSessionID(string(id)); !ok {
 		return false, "", fmt.Errorf("a workspace of %q: %w", id, troupe.ErrNotFound)
 	}
@@ -213,7 +215,7 @@ func (k *Keeper) Prune(ctx context.Context, id troupe.SessionID) (removed bool, 
 	}
 	if rec.Base.Commit != "" {
 		// What was done there since the end is part of it.
-		res, err := p.close(ctx, rec, "", "")
+		res, err := p.close(ctx, rec, Ending{Going: going})
 		if err != nil || !res.Gone {
 			return false, res.Kept, err
 		}

@@ -41,7 +41,7 @@ func (c *crowd) one(i int, ws troupe.Workspace) error {
 	if _, err := other.Save(c.t.Context(), ws, nil, ""); err != nil {
 		return fmt.Errorf("save: %w", err)
 	}
-	if res, err := k.Close(c.t.Context(), ws, "end", ""); err != nil || !res.Gone || res.Commits != 2 {
+	if res, err := k.Close(c.t.Context(), ws, Ending{Message: "end"}); err != nil || !res.Gone || res.Commits != 2 {
 		return fmt.Errorf("close: %+v, %v", res, err)
 	}
 	c.folder.Lock() // as the gate has it in a session

@@ -190,6 +190,9 @@ func (m *merging) prepare(ctx context.Context, scratch, tree string) error {
 	if m.theirs, err = m.treeOf(ctx, tree); err != nil {
 		return err
 	}
+	if m.base, m.theirs, err = m.p.compared(ctx, m.r, m.base, m.theirs); err != nil {
+		return err
+	}
 	if m.ours, err = m.present(ctx); err != nil {
 		return err
 	}
@@ -248,6 +251,9 @@ func (m *merging) present(ctx context.Context) (string, error) {
 		return "", err
 	}
 	m.k.leave(top, &s, m.in.Hidden)
+	if m.p.ws.ByHook {
+		s.here, s.gone = slices.DeleteFunc(s.here, control), slices.DeleteFunc(s.gone, control)
+	}
 	if err := m.r.take(ctx, top, s); err != nil {
 		return "", err
 	}

@@ -291,12 +291,12 @@ func (r repo) graft(ctx context.Context, tree string, files map[string]entry) (s
 	var gone, here strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if f := files[name]; f.id == "" {
-			gone.WriteString(name + "\x00")
+			fmt.Fprintf(&gone, "0 %s\t%s\x00", strings.Repeat("0", len(tree)), name)
 		} else {
 			fmt.Fprintf(&here, "%s %s\t%s\x00", f.mode, f.id, name)
 		}
 	}
-	if _, err := r.feed(ctx, gone.String(), "update-index", "-z", "--force-remove", "--stdin"); err != nil {
+	if _, err := r.feed(ctx, gone.String(), "update-index", "-z", "--index-info"); err != nil {
 		return "", err
 	}
 	if _, err := r.feed(ctx, here.String(), "update-index", "--replace", "-z", "--index-info"); err != nil {

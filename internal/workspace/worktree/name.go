@@ -152,8 +152,8 @@ func (k *Keeper) apart(ws troupe.Workspace) error {
 			continue
 		}
 		if troupe.Within(other.Top, ws.Top) || troupe.Within(ws.Top, other.Top) {
-			return &troupe.UserError{Problem: fmt.Sprintf("a workspace cannot be named %q: there is %q", ws.Name,
-				other.Name), Hint: "choose another name"}
+			return &troupe.UserError{Problem: fmt.Sprintf("a workspace cannot be named %q: there is %q, which "+
+				"session %s has", ws.Name, other.Name, other.Owner), Hint: "choose another name, or go on with that session"}
 		}
 	}
 	return nil

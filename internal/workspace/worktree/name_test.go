@@ -4,7 +4,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/troupe-dev/troupe"
@@ -130,5 +132,29 @@ func TestTaken(t *testing.T) {
 	if _, err := b.k.Plan(t.Context(), Wish{Owner: newID(t), Kind: troupe.WorkspaceTree, From: b.home}); err == nil ||
 		!strings.Contains(err.Error(), "copy") {
 		t.Errorf("no repository: %v", err)
+	}
+}
+
+// TestOneName: of processes that want one name at once, one has it, and the others are told which session that is.
+func TestOneName(t *testing.T) {
+	b := newBench(t)
+	works := make([]troupe.Workspace, 4)
+	errs := make([]error, len(works))
+	for i := range works {
+		works[i] = b.plan("same") // each before any is made
+	}
+	var all sync.WaitGroup
+	for i, ws := range works {
+		all.Go(func() { _, errs[i] = b.keeper().Open(t.Context(), ws, Making{}) })
+	}
+	all.Wait()
+	won := slices.Index(errs, nil)
+	if won < 0 {
+		t.Fatalf("none has it: %v", errs)
+	}
+	for i, err := range errs {
+		if i != won && (err == nil || !strings.Contains(err.Error(), string(works[won].Owner))) {
+			t.Errorf("%d: %v", i, err)
+		}
 	}
 }

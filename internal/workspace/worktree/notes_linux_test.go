@@ -30,7 +30,7 @@ func TestNotesOfOurRefs(t *testing.T) {
 			if err := os.Link(outside, at); err != nil {
 				t.Fatal(err)
 			}
-			res, err := b.k.Close(t.Context(), ws, "what it did", "")
+			res, err := b.k.Close(t.Context(), ws, Ending{Message: "what it did"})
 			if got := get(outside); got != "mine\n" {
 				t.Errorf("written: %q", got)
 			}

@@ -96,7 +96,7 @@ func TestSaveSays(t *testing.T) {
 		t.Errorf("%d of %d, %v", len(c.Changed), c.Files, err)
 	}
 	put(t, filepath.Join(ws.Top, "bin"), "text\n")
-	res, err := b.k.Close(t.Context(), ws, "end", c.Tree)
+	res, err := b.k.Close(t.Context(), ws, Ending{Message: "end", Began: c.Tree})
 	if err != nil || res.Files != troupe.MostChanged+54 || res.Run == nil || res.Run.Files != 1 ||
 		res.Run.Changed[0].Path != "bin" {
 		t.Errorf("%+v, %v", res.Run, err)

@@ -21,6 +21,8 @@ type Wish struct {
 	Exact bool
 	Title string
 	From  string // the folder in which the caller's tools act
+	// Hook: where there is no repository a hook makes it.
+	Hook bool
 }
 
 // Plan settles where a workspace will be. It changes nothing, and refuses what cannot be made.
@@ -43,8 +45,13 @@ func (k *Keeper) Plan(ctx context.Context, w Wish) (troupe.Workspace, error) {
 		}
 		return ws, nil
 	case troupe.WorkspaceTree:
+		if around == "" && w.Hook {
+			ws.Kind, ws.ByHook = troupe.WorkspaceCopy, true
+			break
+		}
 		if around == "" {
-			return none, refused(from, "it is in no git repository", copyHint)
+			return none, refused(from, "it is in no git repository",
+				copyHint+"; a hook of WorktreeCreate can make worktrees with another version control")
 		}
 		ws.Of = around
 		if c, err = k.callerOf(ctx, around); err == nil {

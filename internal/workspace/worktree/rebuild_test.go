@@ -87,14 +87,14 @@ func TestCallerIsGone(t *testing.T) {
 	if err := os.Rename(b.dir, away); err != nil {
 		t.Fatal(err)
 	}
-	res, err := b.k.Close(t.Context(), ws, "end", "")
+	res, err := b.k.Close(t.Context(), ws, Ending{Message: "end"})
 	if err == nil && (res.Gone || res.Kept == "") || get(filepath.Join(ws.Top, "mine.txt")) != "mine\n" {
 		t.Errorf("%+v, %v", res, err)
 	}
 	if rows, err := b.k.List(t.Context(), ""); err != nil || len(rows) != 1 || !rows[0].Unmerged {
 		t.Errorf("rows: %+v, %v", rows, err)
 	}
-	if removed, _, err := b.k.Prune(t.Context(), ws.Owner); removed {
+	if removed, _, err := b.k.Prune(t.Context(), ws.Owner, nil); removed {
 		t.Errorf("pruned: %v", err)
 	}
 	if err := os.Rename(away, b.dir); err != nil {

@@ -45,7 +45,7 @@ func TestLinksInTheCallersGit(t *testing.T) {
 				to = outside
 			}
 			link(t, to, at)
-			res, err := b.k.Close(t.Context(), ws, "what it did", "")
+			res, err := b.k.Close(t.Context(), ws, Ending{Message: "what it did"})
 			if err == nil && res.Gone {
 				t.Errorf("it went through the link: %+v", res)
 			}

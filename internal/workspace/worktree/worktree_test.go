@@ -146,7 +146,7 @@ func (b *bench) save(ws troupe.Workspace, changed ...string) troupe.Checkpoint {
 
 func (b *bench) close(ws troupe.Workspace) troupe.WorkspaceResult {
 	b.t.Helper()
-	res, err := b.k.Close(b.t.Context(), ws, "what it did", "")
+	res, err := b.k.Close(b.t.Context(), ws, Ending{Message: "what it did"})
 	if err != nil {
 		b.t.Fatal(err)
 	}
