@@ -109,7 +109,7 @@ func (a worktrees) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wir
 		err = look.keeper.Decline(ctx, work, declined)
 	}
 	if !m.DryRun {
-		a.app.brought(ctx, work, changes[:len(written)])
+		brought(ctx, a.app, work, changes[:len(written)])
 	}
 	out.Files = mergedFiles(changes, written)
 	return out, err
