@@ -54,7 +54,7 @@ func (m merger) Merge(env tool.Env, name, take string) (out toolworktree.Merging
 	out.Text = mergeText(row.Workspace, got)
 	out.Apply = func(ctx context.Context, keep func([]byte) (string, error)) ([]troupe.FileTouch, error) {
 		touched, err := applyMerge(ctx, row.Workspace.Of, got.Changes, keep)
-		m.app.brought(ctx, row.Workspace, got.Changes[:len(touched)])
+		brought(ctx, m.app, row.Workspace, got.Changes[:len(touched)])
 		if err == nil && len(declined) > 0 {
 			err = m.app.keeper.Decline(ctx, row.Workspace, declined)
 		}
@@ -64,8 +64,8 @@ func (m merger) Merge(env tool.Env, name, take string) (out toolworktree.Merging
 }
 
 // brought remembers whose work was written, for conflicts that others have with it.
-func (a *App) brought(ctx context.Context, w troupe.Workspace, changes []worktree.Change) {
-	if err := a.keeper.Brought(ctx, w, changes); err != nil {
+func brought(ctx context.Context, a *App, w troupe.Workspace, changes []worktree.Change) {
+	if err := worktree.Brought(ctx, a.keeper, w, changes); err != nil {
 		a.env.Log.Warn("whose work it was is not remembered", "worktree", w.Name, "err", err)
 	}
 }

@@ -184,7 +184,7 @@ func (w *workspaces) Merge(ctx context.Context, s troupe.Session, into session.I
 	}
 	out.Write = func(ctx context.Context) error {
 		touched, err := applyMerge(ctx, work.Of, got.Changes, nil)
-		w.app.brought(ctx, work, got.Changes[:len(touched)])
+		brought(ctx, w.app, work, got.Changes[:len(touched)])
 		return err
 	}
 	return out, nil

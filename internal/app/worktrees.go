@@ -109,7 +109,7 @@ func (a worktrees) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wir
 		err = look.keeper.Decline(ctx, work, declined)
 	}
 	if !m.DryRun {
-		a.app.brought(ctx, work, changes[:len(written)])
+		brought(ctx, a.app, work, changes[:len(written)])
 	}
 	out.Files = mergedFiles(changes, written)
 	return out, err
@@ -389,7 +389,7 @@ func (l looking) handBack(ctx context.Context, row worktree.Row, m wire.Worktree
 	work := row.Workspace
 	switch {
 	case m.Into != "" || m.DryRun || m.Take != "":
-		return out, &troupe.UserError{Problem: "conflicts are handed back as they are: without a branch, a side or a dry run",
+		return out, &troupe.UserError{Problem: "conflicts are handed back as they are: no branch, side or dry run",
 			Code: troupe.ExitUsage}
 	case out.Worktree.State == wire.WorktreeWorking:
 		return out, &troupe.UserError{Problem: "the agent of " + work.Name + " is at work in that folder",

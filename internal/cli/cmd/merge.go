@@ -125,7 +125,7 @@ func newMerge(c *console.Console) *cobra.Command {
 			case into && m.DryRun:
 				return console.Usage("--dry-run says what would be written to your files, and --into writes none")
 			case m.HandBack && (into || m.DryRun || m.Take != ""):
-				return console.Usage("--hand-back writes to the agent's worktree alone: leave out --into and --dry-run, " +
+				return console.Usage("--hand-back writes to its worktree alone: leave out --into and --dry-run, " +
 					"and --take")
 			}
 			m.WorktreeQuery = one(c, args)
@@ -177,8 +177,8 @@ func tellHandedBack(ctx context.Context, a api.API, m wire.MergedWorktree) (stri
 	}
 	top := strings.TrimSuffix(m.Worktree.Folder, "/") + "/"
 	var b strings.Builder
-	b.WriteString("Your work conflicts with what is in the folder that it is to be merged into. Your worktree has what " +
-		"that folder has now.\n")
+	b.WriteString("Your work conflicts with what is in the folder that it is to be merged into. Your worktree has " +
+		"what that folder has now.\n")
 	if len(m.HandedBack) > 0 {
 		b.WriteString("The conflicts are between markers in:\n")
 		for _, path := range m.HandedBack {
@@ -196,7 +196,8 @@ func tellHandedBack(ctx context.Context, a api.API, m wire.MergedWorktree) (stri
 	}
 	sent, err := a.Send(ctx, m.Worktree.Session, wire.Message{Text: b.String()})
 	if err != nil {
-		return "", fmt.Errorf("the conflicts are in the worktree %s, but its agent was not told: %w", m.Worktree.Name, err)
+		return "", fmt.Errorf("the conflicts are in the worktree %s, but its agent was not told: %w", m.Worktree.Name,
+			err)
 	}
 	return fmt.Sprintf("%s: %s\nWhen it has ended: troupe merge %s\n", console.Line(m.Worktree.Agent, 64),
 		sentText(t, sent, false), console.Line(m.Worktree.Name, 64)), nil
@@ -209,7 +210,8 @@ func writeHandedBack(c *console.Console, m wire.MergedWorktree, said string) err
 		fmt.Fprintf(&b, "marked   %s\n", console.Line(inFolder(m.Worktree.Folder, path), 0))
 	}
 	for _, x := range m.Conflicts {
-		fmt.Fprintf(&b, "conflict %s: %s\n", console.Line(inFolder(m.Worktree.Folder, x.Path), 0), console.Line(x.Why, 0))
+		fmt.Fprintf(&b, "conflict %s: %s\n", console.Line(inFolder(m.Worktree.Folder, x.Path), 0),
+			console.Line(x.Why, 0))
 	}
 	fmt.Fprintf(&b, "Your files are as they were; the conflicts are in %s.\n", console.Line(m.Worktree.Folder, 0))
 	_, err := fmt.Fprint(c.Out, b.String()+said)

@@ -112,7 +112,7 @@ func (k *Keeper) present(ctx context.Context, p place, r repo, c *caller, m Maki
 		return b, err
 	}
 	b.Left = append(modules, k.leave(c.top, &s, m.Hidden)...)
-	if err := r.nameOld(ctx, &b); err != nil {
+	if err := nameOld(ctx, r, &b); err != nil {
 		return b, err
 	}
 	if err := r.take(ctx, c.top, s); err != nil {
@@ -148,8 +148,8 @@ func (k *Keeper) present(ctx context.Context, p place, r repo, c *caller, m Maki
 }
 
 // nameOld has a git that will not be able to merge named when the work begins.
-func (r repo) nameOld(ctx context.Context, b *troupe.WorkspaceBase) error {
-	problem, err := r.tooOld(ctx)
+func nameOld(ctx context.Context, r repo, b *troupe.WorkspaceBase) error {
+	problem, err := tooOld(ctx, r)
 	if problem != "" {
 		b.Left = append(b.Left, "a merge by troupe at the end: "+problem)
 	}

@@ -13,7 +13,7 @@ import (
 // cannot be pushed to, and its tags. The caller's repository keeps what they lead to while the folder is there, or the
 // agent's own collection would fail once a branch is deleted there.
 func (p place) born(ctx context.Context, r repo, c *caller, rec *record) error {
-	refs, err := r.bornOf(ctx, c)
+	refs, err := bornOf(ctx, r, c)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (r gitRef) commit() string {
 }
 
 // bornOf lists them. A tag that leads to no commit is left out: one commit over all of them cannot hold it.
-func (r repo) bornOf(ctx context.Context, c *caller) ([]gitRef, error) {
+func bornOf(ctx context.Context, r repo, c *caller) ([]gitRef, error) {
 	var refs []gitRef
 	var tags []string
 	for _, ref := range c.refs {

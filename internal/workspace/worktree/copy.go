@@ -46,7 +46,7 @@ func (p place) baseOfCopy(ctx context.Context, r repo, rec *record, m Making) er
 			return err
 		}
 	}
-	if err := r.nameOld(ctx, &b); err != nil {
+	if err := nameOld(ctx, r, &b); err != nil {
 		return err
 	}
 	tree, err := r.out(ctx, "write-tree")

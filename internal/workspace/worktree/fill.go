@@ -88,7 +88,8 @@ func (p place) agentRepository(ctx context.Context, r repo, c *caller, rec *reco
 	if err := layOut(dir, was.head, y); err != nil {
 		return err
 	}
-	if err := errors.Join(p.bornTags(ctx, r, refs, dir), was.bringBack(ctx, p, r, dir, rec, kept["saved"])); err != nil {
+	err = errors.Join(p.bornTags(ctx, r, refs, dir), was.bringBack(ctx, p, r, dir, rec, kept["saved"]))
+	if err != nil {
 		return err
 	}
 	if err := disk.Cache(filepath.Join(dir, "packed-refs"), packed(was.over(refs))); err != nil {

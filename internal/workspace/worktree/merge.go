@@ -201,7 +201,7 @@ func (m *merging) prepare(ctx context.Context, scratch, tree string) error {
 
 // capable refuses a git that cannot merge without a folder.
 func (m *merging) capable(ctx context.Context) error {
-	problem, err := m.r.tooOld(ctx)
+	problem, err := tooOld(ctx, m.r)
 	if err != nil || problem == "" {
 		return err
 	}
@@ -210,7 +210,7 @@ func (m *merging) capable(ctx context.Context) error {
 }
 
 // tooOld says why git cannot merge; "" if it can.
-func (r repo) tooOld(ctx context.Context) (problem string, err error) {
+func tooOld(ctx context.Context, r repo) (problem string, err error) {
 	out, err := r.out(ctx, "version")
 	if err != nil {
 		return "", err

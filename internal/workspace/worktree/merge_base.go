@@ -269,7 +269,7 @@ func (m *merging) offer() error {
 
 // Brought remembers that changes of a workspace were written, so that who changed a file can be named when another
 // conflicts with it.
-func (k *Keeper) Brought(ctx context.Context, ws troupe.Workspace, changes []Change) error {
+func Brought(ctx context.Context, k *Keeper, ws troupe.Workspace, changes []Change) error {
 	p, err := k.place(ws)
 	if err != nil || len(changes) == 0 {
 		return err

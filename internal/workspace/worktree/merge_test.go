@@ -29,7 +29,7 @@ func (b *bench) brought(ws troupe.Workspace) Merged {
 	if written, err := Apply(b.dir, m.Changes); err != nil || len(written) != len(m.Changes) {
 		b.t.Fatalf("written: %v, %v", written, err)
 	}
-	if err := b.k.Brought(b.t.Context(), ws, m.Changes); err != nil {
+	if err := Brought(b.t.Context(), b.k, ws, m.Changes); err != nil {
 		b.t.Fatal(err)
 	}
 	if get(filepath.Join(b.dir, ".git/index")) != index || b.git(b.dir, "for-each-ref") != refs {

@@ -29,7 +29,7 @@ func (p place) tree(ctx context.Context, r repo, folder, was, base string) (stri
 	if err := p.k.step("looked"); err != nil {
 		return "", err
 	}
-	names, ids, err := r.differing(ctx, was, tree)
+	names, ids, err := differing(ctx, r, was, tree)
 	if err == nil {
 		err = p.ownFiles(ctx, r, ids, base)
 	}
@@ -48,14 +48,14 @@ func (p place) tree(ctx context.Context, r repo, folder, was, base string) (stri
 	if tree, err = r.out(ctx, "write-tree"); err != nil {
 		return "", err
 	}
-	if _, ids, err = r.differing(ctx, was, tree); err != nil {
+	if _, ids, err = differing(ctx, r, was, tree); err != nil {
 		return "", err
 	}
 	return tree, p.ownFiles(ctx, r, ids, base)
 }
 
 // differing are the files in which a tree is not as another, and the objects that it has for them and their folders.
-func (r repo) differing(ctx context.Context, was, tree string) (names, ids []string, err error) {
+func differing(ctx context.Context, r repo, was, tree string) (names, ids []string, err error) {
 	list, err := r.out(ctx, "diff-tree", "-r", "-t", "-z", "--no-renames", was, tree)
 	if err != nil {
 		return nil, nil, err
@@ -84,7 +84,7 @@ func (p place) ownFiles(ctx context.Context, r repo, ids []string, base string) 
 	if err != nil || len(borrowed) == 0 {
 		return err
 	}
-	list, err := r.reached(ctx, borrowed, base+"^{tree}")
+	list, err := reached(ctx, r, borrowed, base+"^{tree}")
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (p place) ownFiles(ctx context.Context, r repo, ids []string, base string) 
 }
 
 // reached are the objects that some reach, and others do not. It is an error where one is not there.
-func (r repo) reached(ctx context.Context, from []string, not ...string) (map[string]bool, error) {
+func reached(ctx context.Context, r repo, from []string, not ...string) (map[string]bool, error) {
 	list, err := r.feed(ctx, revisions(from, not...), "rev-list", "--objects", "--stdin")
 	if err != nil {
 		return nil, err

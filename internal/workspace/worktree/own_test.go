@@ -15,9 +15,15 @@ func TestBorrowed(t *testing.T) {
 		later bool // the branch comes when the agent is at work
 		use   func(b *bench, top, tip string)
 	}{
-		"by reset":           {use: func(b *bench, top, _ string) { b.git(top, "reset", "-q", "--hard", "origin/foreign") }},
-		"by reset, later":    {true, func(b *bench, top, tip string) { b.git(top, "reset", "-q", "--hard", tip) }},
-		"by checkout, later": {true, func(b *bench, top, tip string) { b.git(top, "checkout", "-q", tip, "--", "deep") }},
+		"by reset": {use: func(b *bench, top, _ string) {
+			b.git(top, "reset", "-q", "--hard", "origin/foreign")
+		}},
+		"by reset, later": {true, func(b *bench, top, tip string) {
+			b.git(top, "reset", "-q", "--hard", tip)
+		}},
+		"by checkout, later": {true, func(b *bench, top, tip string) {
+			b.git(top, "checkout", "-q", tip, "--", "deep")
+		}},
 		"by content": {use: func(b *bench, top, _ string) {
 			put(b.t, filepath.Join(top, "deep/er/foreign.txt"), foreign)
 		}},

@@ -279,7 +279,7 @@ func (p place) incomplete(ctx context.Context, r repo, ids, kept []string, tips 
 		kept = append(kept, tips)
 	}
 	whole := func(ids []string) bool {
-		all, err := r.reached(ctx, ids, kept...)
+		all, err := reached(ctx, r, ids, kept...)
 		return err == nil && p.own(ctx, r, slices.Collect(maps.Keys(all))) == nil
 	}
 	bad := map[string]bool{}
