@@ -186,7 +186,8 @@ func hookMade(w troupe.Workspace) string {
 	return fmt.Sprintf("You work in a worktree of your own: %s. A hook of the user's made it from %s, with the "+
 		"version control of that, so it may lack what was not committed there. Only you write in it: leave your "+
 		"changes as they are, they are kept when you end. Nothing you do here changes %s, and you cannot write "+
-		"there, so a commit may be refused: paths in it that you were given stand for the same places in your worktree.", w.Folder, w.From,
+		"there, so a commit may be refused: paths in it that you were given stand for the same places in your "+
+		"worktree.", w.Folder, w.From,
 		w.Of)
 }
 

@@ -199,5 +199,5 @@ func withoutControl(ctx context.Context, r repo, tree string) (string, error) {
 			gone[name] = entry{}
 		}
 	}
-	return r.graft(ctx, tree, gone)
+	return graft(ctx, r, tree, gone)
 }

@@ -29,7 +29,7 @@ func (k *Keeper) Close(ctx context.Context, ws troupe.Workspace, end Ending) (tr
 		return res, err
 	}
 	defer release()
-	rec, err := k.read(p)
+	rec, err := readRecord(p.folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		// It was never made, or an end that was not told of removed it, for nothing had changed.
 		res.Gone = true
@@ -183,9 +183,9 @@ func (e *ending) commit(ctx context.Context, message string) error {
 		head = e.rec.Base.Commit
 	}
 	parents := []string{head}
-	if end := e.kept["end"]; end != "" && !e.r.reaches(ctx, head, end) {
+	if end := e.kept["end"]; end != "" && !reaches(ctx, e.r, head, end) {
 		parents = []string{end}
-		if !e.r.reaches(ctx, end, head) {
+		if !reaches(ctx, e.r, end, head) {
 			parents = []string{head, end}
 		}
 	}
@@ -208,7 +208,7 @@ func (e *ending) commit(ctx context.Context, message string) error {
 }
 
 // reaches reports whether a commit is in the history of another.
-func (r repo) reaches(ctx context.Context, from, to string) bool {
+func reaches(ctx context.Context, r repo, from, to string) bool {
 	return from == to || r.run(ctx, "merge-base", "--is-ancestor", to, from) == nil
 }
 
@@ -335,7 +335,7 @@ func (e *ending) branch(ctx context.Context) error {
 		}
 		full := "refs/heads/" + name
 		was, there := at[full]
-		ours := !there || was == e.res.Tip || e.rec.Own == name && e.r.reaches(ctx, e.res.Tip, was)
+		ours := !there || was == e.res.Tip || e.rec.Own == name && reaches(ctx, e.r, e.res.Tip, was)
 		if !ours || slices.Contains(strings.Split(out, "\n"), "branch "+full) && was != e.res.Tip {
 			continue
 		}

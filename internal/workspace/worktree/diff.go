@@ -23,7 +23,7 @@ func (k *Keeper) Diff(ctx context.Context, ws troupe.Workspace, stat bool) (stri
 		return "", err
 	}
 	defer release()
-	rec, err := k.read(p)
+	rec, err := readRecord(p.folder)
 	if err != nil {
 		return "", fmt.Errorf("compare the workspace %s: %w", ws.Name, err)
 	}

@@ -128,7 +128,7 @@ func (k *Keeper) Open(ctx context.Context, ws troupe.Workspace, m Making) (troup
 		return troupe.WorkspaceBase{}, err
 	}
 	defer release()
-	rec, err := k.read(p)
+	rec, err := readRecord(p.folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		rec, err = p.wake()
 	}

@@ -219,7 +219,7 @@ func (k *Keeper) Prune(ctx context.Context, id troupe.SessionID, going func(cont
 		if err != nil || !res.Gone {
 			return false, res.Kept, err
 		}
-		if _, err := k.read(p); errors.Is(err, fs.ErrNotExist) {
+		if _, err := readRecord(p.folder); errors.Is(err, fs.ErrNotExist) {
 			return true, "", nil // there was nothing in it
 		}
 	}

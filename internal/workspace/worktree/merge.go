@@ -94,7 +94,7 @@ func (k *Keeper) merging(ctx context.Context, ws troupe.Workspace, in Into, do f
 		return err
 	}
 	defer release()
-	rec, err := k.read(p)
+	rec, err := readRecord(p.folder)
 	if err != nil {
 		return fmt.Errorf("merge the workspace %s: %w", ws.Name, err)
 	}

@@ -116,7 +116,7 @@ func (m *merging) marked(ctx context.Context, o *outcome, out *Handed) (string, 
 		files[name] = entry{merged[name].mode, id}
 		out.Marked = append(out.Marked, filepath.Join(m.p.ws.Top, name))
 	}
-	return m.r.graft(ctx, o.tree, files)
+	return graft(ctx, m.r, o.tree, files)
 }
 
 // keepSnapshot has the caller's repository keep what its folder has now, and what it was compared with; of a copy, the

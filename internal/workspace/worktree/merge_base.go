@@ -65,7 +65,7 @@ func (m *merging) settleBase(ctx context.Context) error {
 			chosen[name] = have[name]
 		}
 	}
-	m.base, err = r.graft(ctx, m.base, chosen)
+	m.base, err = graft(ctx, r, m.base, chosen)
 	return err
 }
 
@@ -163,7 +163,7 @@ func (m *merging) move(ctx context.Context, r repo, state, side string, h *hande
 			}
 		}
 	}
-	m.base, err = r.graft(ctx, m.base, files)
+	m.base, err = graft(ctx, r, m.base, files)
 	return err
 }
 
@@ -279,7 +279,7 @@ func Brought(ctx context.Context, k *Keeper, ws troupe.Workspace, changes []Chan
 		return err
 	}
 	defer release()
-	rec, err := k.read(p)
+	rec, err := readRecord(p.folder)
 	if err != nil {
 		return err
 	}

@@ -85,12 +85,12 @@ func (m *merging) steps(ctx context.Context) ([]step, error) {
 		return nil, err
 	}
 	head := kept["HEAD"]
-	if end := kept["end"]; end != "" && (head == "" || m.r.reaches(ctx, end, head)) {
+	if end := kept["end"]; end != "" && (head == "" || reaches(ctx, m.r, end, head)) {
 		head = end
 	}
 	var steps []step
 	at, base := m.rec.Base.Commit, m.rec.Base.Commit
-	if head != "" && m.r.reaches(ctx, head, base) {
+	if head != "" && reaches(ctx, m.r, head, base) {
 		list, err := m.r.out(ctx, "rev-list", "--first-parent", "--reverse", "--parents", head, "^"+base)
 		if err != nil {
 			return nil, err

@@ -280,7 +280,7 @@ func (r repo) deltas(ctx context.Context, from, to string) ([]delta, error) {
 func (r repo) aside(name string) string { return filepath.Join(filepath.Dir(r.runner.Dir), name) }
 
 // graft puts files of one tree in another.
-func (r repo) graft(ctx context.Context, tree string, files map[string]entry) (string, error) {
+func graft(ctx context.Context, r repo, tree string, files map[string]entry) (string, error) {
 	if len(files) == 0 {
 		return tree, nil
 	}

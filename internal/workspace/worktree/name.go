@@ -153,7 +153,8 @@ func (k *Keeper) apart(ws troupe.Workspace) error {
 		}
 		if troupe.Within(other.Top, ws.Top) || troupe.Within(ws.Top, other.Top) {
 			return &troupe.UserError{Problem: fmt.Sprintf("a workspace cannot be named %q: there is %q, which "+
-				"session %s has", ws.Name, other.Name, other.Owner), Hint: "choose another name, or go on with that session"}
+				"session %s has", ws.Name, other.Name, other.Owner),
+				Hint: "choose another name, or go on with that session"}
 		}
 	}
 	return nil

@@ -20,8 +20,8 @@ import (
 // the tips reach is sure to stay: everything else may go with a branch of the caller's, so the keeper copies it before
 // anything of it counts as kept. What is kept can then be had from the keeper, the base and the tips alone.
 
-// tree writes the tree of the index, with the keeper's own copy of what differs from the one that was kept last.
-func (p place) tree(ctx context.Context, r repo, folder, was, base string) (string, error) {
+// ownTree writes the tree of the index, with the keeper's own copy of what differs from the one that was kept last.
+func ownTree(ctx context.Context, p place, r repo, folder, was, base string) (string, error) {
 	tree, err := r.out(ctx, "write-tree")
 	if err != nil || tree == was || r.all {
 		return tree, err
@@ -31,7 +31,7 @@ func (p place) tree(ctx context.Context, r repo, folder, was, base string) (stri
 	}
 	names, ids, err := differing(ctx, r, was, tree)
 	if err == nil {
-		err = p.ownFiles(ctx, r, ids, base)
+		err = ownFiles(ctx, p, r, ids, base)
 	}
 	if err == nil || ctx.Err() != nil {
 		return tree, err
@@ -51,7 +51,7 @@ func (p place) tree(ctx context.Context, r repo, folder, was, base string) (stri
 	if _, ids, err = differing(ctx, r, was, tree); err != nil {
 		return "", err
 	}
-	return tree, p.ownFiles(ctx, r, ids, base)
+	return tree, ownFiles(ctx, p, r, ids, base)
 }
 
 // differing are the files in which a tree is not as another, and the objects that it has for them and their folders.
@@ -79,8 +79,8 @@ func differing(ctx context.Context, r repo, was, tree string) (names, ids []stri
 const modeFolder = "040000"
 
 // ownFiles is own for what a tree has, but for what the base has.
-func (p place) ownFiles(ctx context.Context, r repo, ids []string, base string) error {
-	borrowed, err := p.borrowed(ids)
+func ownFiles(ctx context.Context, p place, r repo, ids []string, base string) error {
+	borrowed, err := borrowed(p, ids)
 	if err != nil || len(borrowed) == 0 {
 		return err
 	}
@@ -88,7 +88,7 @@ func (p place) ownFiles(ctx context.Context, r repo, ids []string, base string) 
 	if err != nil {
 		return err
 	}
-	return p.own(ctx, r, slices.DeleteFunc(borrowed, func(id string) bool { return !list[id] }))
+	return own(ctx, p, r, slices.DeleteFunc(borrowed, func(id string) bool { return !list[id] }))
 }
 
 // reached are the objects that some reach, and others do not. It is an error where one is not there.
@@ -106,8 +106,8 @@ func reached(ctx context.Context, r repo, from []string, not ...string) (map[str
 }
 
 // own has the keeper copy those of the objects that it only borrows.
-func (p place) own(ctx context.Context, r repo, ids []string) (err error) {
-	ids, err = p.borrowed(ids)
+func own(ctx context.Context, p place, r repo, ids []string) (err error) {
+	ids, err = borrowed(p, ids)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
@@ -129,7 +129,7 @@ func (p place) own(ctx context.Context, r repo, ids []string) (err error) {
 }
 
 // borrowed are those of the objects that the keeper does not have itself.
-func (p place) borrowed(ids []string) ([]string, error) {
+func borrowed(p place, ids []string) ([]string, error) {
 	objects := filepath.Join(p.repo, "objects")
 	var out []string
 	for _, id := range ids {

@@ -44,7 +44,7 @@ func (k *Keeper) Past(ctx context.Context, ws troupe.Workspace, trees []string) 
 	if err != nil {
 		return Past{}, err
 	}
-	rec, err := k.read(p)
+	rec, err := readRecord(p.folder)
 	if err != nil {
 		return Past{}, fmt.Errorf("read the checkpoints of the workspace %s: %w", ws.Name, err)
 	}

@@ -28,7 +28,7 @@ func (p place) wasAt(ctx context.Context, r repo, rec *record, kept kept) was {
 	if w.commit == "" {
 		w.commit, branch = rec.Base.Commit, "refs/heads/"+p.ws.Branch
 	}
-	if end := kept["end"]; end != "" && r.reaches(ctx, end, w.commit) {
+	if end := kept["end"]; end != "" && reaches(ctx, r, end, w.commit) {
 		w.commit = end
 	}
 	for name, id := range kept {

@@ -52,8 +52,6 @@ type record struct {
 // recordMost is more than any record has.
 const recordMost = 16 << 20
 
-func (k *Keeper) read(p place) (*record, error) { return readRecord(p.folder) }
-
 func readRecord(folder string) (*record, error) {
 	path := filepath.Join(folder, "record.json")
 	data, err := disk.Read(path, recordMost)

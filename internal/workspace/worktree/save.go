@@ -29,7 +29,7 @@ func (k *Keeper) Save(ctx context.Context, ws troupe.Workspace, changed []string
 		return troupe.Checkpoint{}, err
 	}
 	defer release()
-	rec, err := k.read(p)
+	rec, err := readRecord(p.folder)
 	if err != nil {
 		return troupe.Checkpoint{}, fmt.Errorf("save the workspace %s: %w", ws.Name, err)
 	}
@@ -128,12 +128,12 @@ func (k *Keeper) save(ctx context.Context, p place, rec *record, folder string, 
 			return saved{}, err
 		}
 	}
-	if err := p.own(ctx, r, next.besides(kept)); err != nil {
+	if err := own(ctx, p, r, next.besides(kept)); err != nil {
 		return saved{}, err
 	}
 	out.odd, out.Tip = s.odd, next["HEAD"]
 	// Also when nothing is new in the index: a process may have died before what is in it was kept.
-	if out.Tree, err = p.tree(ctx, r, folder, kept["saved"], rec.Base.Commit); err != nil {
+	if out.Tree, err = ownTree(ctx, p, r, folder, kept["saved"], rec.Base.Commit); err != nil {
 		return saved{}, err
 	}
 	next["saved"] = out.Tree
@@ -280,7 +280,7 @@ func (p place) incomplete(ctx context.Context, r repo, ids, kept []string, tips 
 	}
 	whole := func(ids []string) bool {
 		all, err := reached(ctx, r, ids, kept...)
-		return err == nil && p.own(ctx, r, slices.Collect(maps.Keys(all))) == nil
+		return err == nil && own(ctx, p, r, slices.Collect(maps.Keys(all))) == nil
 	}
 	bad := map[string]bool{}
 	if whole(ids) {

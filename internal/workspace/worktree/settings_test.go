@@ -140,7 +140,8 @@ func TestLocksOfOthers(t *testing.T) {
 	lock := filepath.Join(b.dir, ".git/refs/heads/troupe/locks.lock")
 	put(t, lock, "")
 	b.k.patience = 200 * time.Millisecond
-	if _, err := b.k.Close(t.Context(), ws, Ending{Message: "end"}); err == nil || !strings.Contains(err.Error(), "locks.lock") ||
+	if _, err := b.k.Close(t.Context(), ws, Ending{Message: "end"}); err == nil ||
+		!strings.Contains(err.Error(), "locks.lock") ||
 		!there(ws.Top) {
 		t.Errorf("locked: %v", err)
 	}

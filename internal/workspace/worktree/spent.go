@@ -49,7 +49,7 @@ func (p place) wake() (*record, error) {
 	if err := os.Rename(aside, p.folder); err != nil {
 		return nil, err
 	}
-	return p.k.read(p)
+	return readRecord(p.folder)
 }
 
 // Sweep removes what workspaces in which nothing was changed have left, of those that may go.
