@@ -46,7 +46,7 @@ func (h *watch) listed(st *turn.State, e troupe.Event, b troupe.ToolFinished) {
 	}
 	if strings.HasPrefix(text, "Updated: ") {
 		i := slices.IndexFunc(st.Calls, func(c turn.Call) bool {
-			return c.Call.Reply == b.Result.Reply && c.Index == b.Result.Call
+			return c.Reply == b.Result.Reply && c.Index == b.Result.Call
 		})
 		if i < 0 {
 			h.w.broken("session %s: event %d is the result of a call that is not there", e.Session, e.Seq)

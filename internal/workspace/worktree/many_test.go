@@ -42,13 +42,13 @@ func (c *crowd) one(i int, ws troupe.Workspace) error {
 		return fmt.Errorf("save: %w", err)
 	}
 	if res, err := k.Close(c.t.Context(), ws, Ending{Message: "end"}); err != nil || !res.Gone || res.Commits != 2 {
-		return fmt.Errorf("close: %+v, %v", res, err)
+		return fmt.Errorf("close: %+v, %w", res, err)
 	}
 	c.folder.Lock() // as the gate has it in a session
 	defer c.folder.Unlock()
 	m, err := k.Merge(c.t.Context(), ws, Into{})
 	if err != nil || len(m.Changes) != 2 {
-		return fmt.Errorf("merge: %+v, %v", m, err)
+		return fmt.Errorf("merge: %+v, %w", m, err)
 	}
 	_, err = Apply(c.dir, m.Changes)
 	return err
