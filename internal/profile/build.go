@@ -2,6 +2,7 @@ package profile
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -225,6 +226,12 @@ func (b *builder) merge(f front.Field) {
 
 // unknown says that a key means nothing here. One that is nearly that of a restriction was meant to be one.
 func (b *builder) unknown(f front.Field, key string) {
+	if below := restriction(f.Value); below != "" {
+		b.noTools = true
+		b.problem(b.at.problem(f.Line, "%s means nothing here, and %s below it may be meant for these agents, so they "+
+			"get no tools; write the fields of an agent at the top", f.Key, below))
+		return
+	}
 	switch near := troupe.Nearest(key, keys()); near {
 	case keyTools, keyWithout:
 		b.noTools = true
@@ -244,6 +251,40 @@ func (b *builder) unknown(f front.Field, key string) {
 	default:
 		b.problem(b.at.problem(f.Line, "%s means nothing here; did you mean %s?", f.Key, near))
 	}
+}
+
+// restriction is a field below a value that would take something from an agent at the top; "" if there is none.
+func restriction(v front.Value) string {
+	if v.Kind != front.Tree {
+		return ""
+	}
+	var tree any
+	if json.Unmarshal(v.JSON, &tree) != nil {
+		return ""
+	}
+	var find func(any) string
+	find = func(at any) string {
+		switch at := at.(type) {
+		case map[string]any:
+			for _, key := range slices.Sorted(maps.Keys(at)) {
+				switch canonicalKey(key) {
+				case keyTools, keyWithout, keyMode, keySandbox:
+					return key
+				}
+				if below := find(at[key]); below != "" {
+					return below
+				}
+			}
+		case []any:
+			for _, v := range at {
+				if below := find(v); below != "" {
+					return below
+				}
+			}
+		}
+		return ""
+	}
+	return find(tree)
 }
 
 // twiceCounts says which of two lines holds.
