@@ -83,6 +83,7 @@ func withoutMachine(p *place, body []byte) []byte {
 		`- (platform|shell|date): [^\\]*\\n`: `- $1: ($1)\n`,
 		`"model":"[^"]*"`:                    `"model":"(model)"`,
 		`- model: [^\\]*\\n`:                 `- model: (model)\n`,
+		`home/docs/[0-9a-f]+`:                `home/docs/(hash)`,
 		`/plans/[^/ ]*-[0-9a-z]{12}\.md`:     `/plans/(plan).md`,
 	} {
 		body = regexp.MustCompile(fact).ReplaceAll(body, []byte(placeholder))
