@@ -71,12 +71,13 @@ func (m *mergeBack) settled(ctx context.Context, end turn.End) (bool, error) {
 	case w.Merge == troupe.MergeAsk:
 		p.closed.NotMerged = AskedFor
 		return m.finish(), nil
-	case m.plan != nil:
-		return m.act(ctx)
 	}
 	if why := m.unwanted(end); why != "" {
 		m.tell(why)
 		return m.finish(), nil
+	}
+	if m.plan != nil {
+		return m.act(ctx)
 	}
 	if m.queue = w.Of; !m.a.h.merges.enter(w.Of, m.a) {
 		return false, nil // it is told when it is its turn
@@ -100,12 +101,12 @@ const byHand = "; MergeWorktree merges it, or puts it before a person"
 
 const conflicts = "it conflicts"
 
-// unwanted is why a run's work is not merged by itself; "" if it is. What was announced is finished whatever came
-// since.
+// unwanted is why a run's work is not merged by itself; "" if it is. What this end has announced is finished, however
+// the run ends by now.
 func (m *mergeBack) unwanted(end turn.End) string {
 	closed := m.a.place.closed
 	switch {
-	case len(m.a.st.Place.Merging) > 0:
+	case len(m.a.st.Place.Merging) > 0 && !m.a.st.Place.Past:
 	case end.Status != troupe.Completed:
 		return fmt.Sprintf("the agent did not come to its end (%s)%s", end.Status, byHand)
 	case closed.Unmerged != "":
@@ -308,8 +309,12 @@ func (q *mergeQueue) leave(of string, a *actor) {
 	if q.waiting[of] = list; len(list) == 0 {
 		delete(q.waiting, of)
 	}
-	q.mu.Unlock()
+	var next *actor
 	if i == 0 && len(list) > 0 {
-		list[0].post(inNudge{})
+		next = list[0]
+	}
+	q.mu.Unlock()
+	if next != nil {
+		next.post(inNudge{})
 	}
 }

@@ -111,6 +111,7 @@ type place struct {
 	cancel context.CancelFunc
 	begun  bool         // there may be something of the folder: this run has begun to open it
 	ends   bool         // the run is about to end, and opens it no more
+	last   bool         // it was saved for this end
 	open   bool         // the folder was found or made in this run
 	looked bool         // and all of it was looked at since: people may have changed it before
 	parked map[int]bool // calls that wait for it, by index
@@ -350,7 +351,9 @@ func (p *place) done(in inPlace) error {
 			in.closed = troupe.WorkspaceResult{Kind: w.Kind, Name: w.Name, Folder: w.Folder, Branch: w.Branch,
 				Kept: "what is in it could not be kept elsewhere: " + plain(in.err.Error())}
 		}
-		p.closed = &in.closed
+		if p.ends { // else the run went on meanwhile: its next end closes what it has by then
+			p.closed = &in.closed
+		}
 	case placeLooks, placeMerges:
 		p.back.heard(in)
 	case placeIdle, placeEnds:
@@ -423,7 +426,10 @@ func (p *place) closes(c Closing, completed bool) func(context.Context, troupe.S
 
 // savedLast: in a conversation a root keeps its folder when a run ends, for the next words are for the same work.
 func (p *place) savedLast(ctx context.Context) bool {
-	p.save(ctx)
+	if p.doing == placeIdle && !p.last { // once: commands that go on would have it saved without end
+		p.last = true
+		p.save(ctx)
+	}
 	return p.doing == placeIdle
 }
 
@@ -432,8 +438,8 @@ func (p *place) goOn() {
 	if p.doing == placeEnds {
 		p.doing = placeIdle
 	}
-	p.closed, p.ends = nil, false
-	if p.doing != placeLooks && p.doing != placeMerges { // else when that is over: no other agent writes meanwhile
+	p.closed, p.ends, p.last = nil, false, false
+	if p.doing != placeLooks && p.doing != placeMerges { // what looks or writes keeps its place until it comes back
 		p.back.over()
 	}
 	p.release()

@@ -374,6 +374,27 @@ func TestPlaceWanted(t *testing.T) {
 	})
 }
 
+// TestPlaceWantedForWords: so it is when the run goes on without a call: what it ends with is what is closed then.
+func TestPlaceWantedForWords(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, f := newHome(t), newFolders()
+		p := h.start(plays{"main": {call("Agent:^Tree"), say("ok")},
+			"main/Tree": {call("Edit:work"), say("all done"), say("nothing more")}}.reply, f.with)
+		p.begin(troupe.Caps{MaxDepth: 1})
+		pass(6500 * time.Millisecond)
+		p.send(prompt(h.called("Tree").ID, "is that all?"))
+		p.end()
+		if child := h.called("Tree"); child.Result != "nothing more" || child.Run != 1 {
+			t.Errorf("run %d: %s", child.Run, child.Result)
+		}
+		if last := f.notes[len(f.notes)-1]; !strings.HasSuffix(last, "close Tree done") {
+			t.Errorf("what was opened stays: %v", f.notes)
+		}
+		h.checkTree()
+	})
+}
+
 // withTrees gives the main agent the tools that take it into a worktree and back.
 func (f *folders) withTrees(p *process) {
 	p.deps = func(d *session.Deps) {
@@ -455,6 +476,51 @@ func TestPlaceOfAttended(t *testing.T) {
 			h.checkTree()
 		})
 	}
+}
+
+// TestPlaceOfAttendedRests: a command in the background does not keep a run from its end, in which all is saved once.
+func TestPlaceOfAttendedRests(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, f := newHome(t), newFolders()
+		p := h.start(plays{"main": {call("In:"), call("Bash:cat -"), say("ok"), say("it has ended")}}.reply,
+			func(p *process) {
+				f.withTrees(p)
+				trees := p.deps
+				p.deps = func(d *session.Deps) {
+					d.Tools = tools().Map(func(d tool.Descriptor) tool.Descriptor {
+						if d.Name == "Bash" {
+							d.Runner = listens{}
+						}
+						return d
+					})
+					trees(d)
+				}
+			})
+		p.settings.Attended = true
+		p.beginAs(troupe.Caps{}, inTrees)
+		pass(time.Minute)
+		if s := h.get(h.root); s.Status != troupe.Completed || s.Result != "ok" {
+			t.Errorf("after a minute it is %s: %q", s.Status, s.Result)
+		}
+		if got := fmt.Sprint(f.notes); strings.Count(got, "save mine all") != 2 { // beside the reply, and at the end
+			t.Error(got)
+		}
+		p.pool.Close()
+	})
+}
+
+// listens is a command in the background that reads until it is stopped.
+type listens struct{}
+
+func (listens) Prepare(tool.Env, string) (tool.Prepared, error) { return listens{}, nil }
+func (listens) Access() troupe.Access {
+	return troupe.Access{Class: troupe.ClassExec, Command: "cat -"}
+}
+func (listens) Background() (string, bool) { return "cat -", true }
+func (listens) Run(ctx context.Context, _ tool.Env) (tool.Output, error) {
+	<-ctx.Done()
+	return tool.Output{}, ctx.Err()
 }
 
 // TestPlaceBorrowed: a folder that another agent's borrows from stays as long as that agent works; who is born there

@@ -76,6 +76,9 @@ func (p *place) opens(ctx context.Context, ph placeHooks, o Opening, in *inPlace
 		}
 	}
 	if in.base, in.err = p.a.h.d.Workspaces.Open(ctx, o); in.err == nil && !filled {
+		if o.Fill != nil { // it was there: a process died before the log had it
+			ph.m.Fields["must_create"] = false
+		}
 		in.ran = append(in.ran, ph.run(ctx).Ran...)
 	}
 }

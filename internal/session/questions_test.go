@@ -89,7 +89,7 @@ func TestReaderAsksNobody(t *testing.T) {
 			}
 			p.settings.AskFor = time.Hour
 		}).beginAs(troupe.Caps{}, func(b *fleet.Birth) { b.Profile.Tools = append(b.Profile.Tools, "Srv") }).end()
-		wants(t, h.result(h.root, 1, 0), "answered: deny a tool that only reads asks nobody")
+		wants(t, h.result(h.root, 1, 0), "answered: deny a tool that only reads cannot ask in the middle of a call")
 		if opened, _ := h.requests(h.root); len(opened) != 0 {
 			t.Errorf("%d questions", len(opened))
 		}

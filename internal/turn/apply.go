@@ -136,7 +136,7 @@ func (f *fold) started(b troupe.Started) error {
 		return f.refuse("run %d does not follow run %d", b.Run, f.s.Session.Run)
 	}
 	p := &f.s.Session
-	f.s.Place.Merging = nil
+	f.s.Place.Merging, f.s.Place.Past = nil, false
 	p.Run, p.Status, p.Waiting, p.Cause, p.Error = b.Run, troupe.Running, "", "", ""
 	p.StartedAt, p.EndedAt = f.e.At, time.Time{}
 	f.s.base, f.s.fault, f.s.mute, f.s.Evidence = p.Tally, nil, mute{}, troupe.Evidence{}
@@ -176,6 +176,7 @@ func (f *fold) sealed(b troupe.CallSealed) error {
 		return nil
 	}
 	f.s.seal = seal{reply: b.Reply, attempt: attempt, open: true, unanswered: true, seq: f.e.Seq, at: f.e.At}
+	f.s.Place.Past = len(f.s.Place.Merging) > 0
 	f.s.mail, f.s.replied, f.s.window.summary = nil, 0, 0
 	for i := range f.s.Calls {
 		f.s.Calls[i].result = nil

@@ -92,6 +92,8 @@ func (f *fold) hookRan(b troupe.HookRan) {
 		h.warned = f.e.Seq
 	case troupe.HookWorktreeCreate:
 		f.s.Place.Gone = false
+	case troupe.HookWorktreeRemove: // also if the run goes on, and finds it again
+		f.s.Place.Gone = true
 	case troupe.HookPrompt:
 		f.heard(b)
 	case troupe.HookPostToolUse, troupe.HookPostFailure:
@@ -102,7 +104,7 @@ func (f *fold) hookRan(b troupe.HookRan) {
 		}
 	case troupe.HookPreToolUse, troupe.HookPermissionRequest, troupe.HookTaskCreated, troupe.HookTaskCompleted,
 		troupe.HookTeammateIdle, troupe.HookSessionEnd,
-		troupe.HookNotification, troupe.HookPostCompact, troupe.HookWorktreeRemove, troupe.HookStatus:
+		troupe.HookNotification, troupe.HookPostCompact, troupe.HookStatus:
 	}
 }
 

@@ -19,7 +19,9 @@ type place struct {
 	// Gone: the end of a run removed it, and no hook was told that it is there again.
 	Gone bool
 	// Merging are the files of the caller's that this run has begun to write with its work, by their paths; nil: none.
+	// Past: the run has gone on since.
 	Merging []string
+	Past    bool
 	Began   string  // the tree of the checkpoint that the run began with; "": there was none
 	run     changes // of this run, by its checkpoints
 	// first and last are the events of the first and the last change since the last checkpoint was begun, or tried; 0:
@@ -74,7 +76,7 @@ func workspaceMerged(f *fold, b troupe.WorkspaceMerged) error {
 			all = append(all, t.Path)
 		}
 	}
-	f.s.Place.Merging = all
+	f.s.Place.Merging, f.s.Place.Past = all, false
 	return nil
 }
 
@@ -85,6 +87,7 @@ func broughtHere(f *fold, o troupe.Outcome) {
 		return
 	}
 	for _, name := range o.Workspace.Merged {
+		f.s.Place.changedAt(f.e.Seq)
 		if path := w.Top + "/" + name; !slices.Contains(f.s.Place.Unsaved, path) {
 			f.s.Place.Unsaved = append(slices.Clip(f.s.Place.Unsaved), path)
 		}
