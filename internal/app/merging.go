@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -44,7 +44,7 @@ func (m merger) Merge(env tool.Env, name, take string) (out toolworktree.Merging
 		return out, nil
 	}
 	for _, c := range got.Changes {
-		out.Writes = append(out.Writes, tool.Resolve(c.Path))
+		out.Writes = append(out.Writes, placesOf(c.Path)...)
 	}
 	if row.Workspace.Merge == troupe.MergeAsk {
 		out.Ask = "the agent of " +
@@ -225,6 +225,13 @@ func applyMerge(ctx context.Context, of string, changes []worktree.Change, keep 
 		if staged[i], err = files.Stage(c.Path, c.Was, content, fs.FileMode(c.Mode).Perm()); err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Path, err)
 		}
+		runs := fs.FileMode(c.Mode)&0o111 != 0
+		if was := staged[i].Mode(); !c.Gone && was != 0 && c.Mode != 0 && (was&0o111 != 0) != runs {
+			// Before it has its name: by then another file may lie there.
+			if err := staged[i].Executable(runs); err != nil {
+				return nil, fmt.Errorf("%s: %w", c.Path, err)
+			}
+		}
 	}
 	for i, c := range changes {
 		if err := publish(of, staged[i], c); err != nil {
@@ -245,6 +252,18 @@ func sweepFor(changes []worktree.Change) {
 			files.Sweep(dir)
 		}
 	}
+}
+
+// placesOf are all names of a file that a merge writes, its own first: a merge replaces a link, and a rule may be about
+// the link or about what it leads to. A folder of its path may be a link too, also one that the same merge removes.
+func placesOf(path string) []string {
+	out := []string{filepath.Join(tool.Resolve(filepath.Dir(path)), filepath.Base(path))}
+	for _, other := range []string{path, tool.Resolve(path)} {
+		if !slices.Contains(out, other) {
+			out = append(out, other)
+		}
+	}
+	return out
 }
 
 // touchOf is what the log says of one file that a merge writes. What it held is kept first.
@@ -269,11 +288,7 @@ func touchOf(c worktree.Change, keep func([]byte) (string, error)) (t troupe.Fil
 // publish makes one change. Links are made here; undo does not know them.
 func publish(of string, s *files.Staged, c worktree.Change) error {
 	if s != nil {
-		err := s.Publish()
-		if err == nil && !c.Gone && s.Mode() != 0 && c.Mode != 0 && s.Mode()&0o111 != fs.FileMode(c.Mode)&0o111 {
-			err = os.Chmod(c.Path, s.Mode()&^0o111|fs.FileMode(c.Mode)&0o111)
-		}
-		return err
+		return s.Publish()
 	}
 	_, err := worktree.Apply(of, []worktree.Change{c})
 	return err

@@ -9,7 +9,6 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/session"
-	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/internal/workspace/worktree"
 )
@@ -173,12 +172,14 @@ func (w *workspaces) Merge(ctx context.Context, s troupe.Session, into session.I
 	}
 	keep := w.app.contents(s.Root).Put
 	for _, c := range got.Changes {
-		t := troupe.FileTouch{Path: tool.Resolve(c.Path)}
+		places := placesOf(c.Path)
+		out.Leads = append(out.Leads, places[1:]...)
+		t := troupe.FileTouch{Path: places[0]}
 		if !c.Link && !c.WasLink { // links are not taken back, so nothing is kept of them
 			if t, err = touchOf(c, keep); err != nil {
 				return session.Merge{}, err
 			}
-			t.Path = tool.Resolve(c.Path)
+			t.Path = places[0]
 		}
 		out.Files = append(out.Files, t)
 	}

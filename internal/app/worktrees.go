@@ -90,6 +90,13 @@ func (a worktrees) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wir
 	for _, c := range merged.Conflicts {
 		out.Conflicts = append(out.Conflicts, shownConflict(c))
 	}
+	if len(declined) > 0 && len(merged.Conflicts) == 0 {
+		out.Already = false // what is kept is not the agent's
+		for _, path := range declined {
+			out.Left = append(out.Left, fmt.Sprintf("%s: yours is kept; what the agent did there is on its branch %s alone",
+				path, work.Branch))
+		}
+	}
 	changes := slices.DeleteFunc(merged.Changes, func(c worktree.Change) bool {
 		why, is := protected(c.Path)
 		if is {

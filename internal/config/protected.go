@@ -52,8 +52,10 @@ func Protect(folders []string, d Dirs, deny []string, run ...string) *Protection
 	for _, folder := range folders {
 		guards(folder, d, add)
 	}
-	for _, path := range run {
-		add(Guard{Glob: escapeGlob(path), Path: path, Why: "a hook names it, and hooks run outside of the sandbox"})
+	for _, named := range run {
+		for _, path := range resolved(named) {
+			add(Guard{Glob: escapeGlob(path), Path: path, Why: "a hook names it, and hooks run outside of the sandbox"})
+		}
 	}
 	builtin := len(p.guards)
 	for _, glob := range deny {

@@ -180,7 +180,11 @@ func (bs *births) workspace(c turn.Call, sp troupe.Spawn, p troupe.Profile) (tro
 	if err != nil {
 		return w, fmt.Errorf("a workspace %q %s%w", kind, NoFolder, err)
 	}
-	if w.Merge = cmp.Or(sp.Merge, p.Merge); w.Merge == troupe.MergeKeep || !w.Kind.Made() {
+	w.Merge = cmp.Or(sp.Merge, p.Merge)
+	if p.Merge == troupe.MergeAsk { // of its definition, which no call loosens
+		w.Merge = p.Merge
+	}
+	if w.Merge == troupe.MergeKeep || !w.Kind.Made() {
 		w.Merge = ""
 	}
 	return w, nil

@@ -24,6 +24,8 @@ type Merge struct {
 	// Files are those that would be written or removed; none: nothing is left to be merged, or it conflicts. What they
 	// hold is kept already, for undo.
 	Files []troupe.FileTouch
+	// Leads are other names of theirs: where a link leads that is replaced. Rules about these hold as well.
+	Leads []string
 	// Conflicts are files that both sides have changed, and Left names what is not brought over; both for people.
 	Conflicts, Left []string
 	// Write writes all of it, or as much as it can. Done again after a crash it writes what is missing.
@@ -111,9 +113,8 @@ func (m *mergeBack) unwanted(end turn.End) string {
 		return fmt.Sprintf("the agent did not come to its end (%s)%s", end.Status, byHand)
 	case closed.Unmerged != "":
 		return closed.Unmerged + byHand
-	case len(closed.Conflicts) > 0:
-		return conflicts
 	}
+	// What conflicted when the folder was closed is looked at again in its turn: others have merged since.
 	return ""
 }
 
@@ -156,6 +157,7 @@ func (l *looked) judge(c candidate) {
 	for _, f := range l.merge.Files {
 		access.Writes = append(access.Writes, f.Path)
 	}
+	access.Writes = append(access.Writes, l.merge.Leads...)
 	c.access, c.call.Name, c.call.Input = &access, mergeTool, "{}"
 	var d troupe.Decision
 	switch d, l.version = c.decide(access); d.Effect {

@@ -61,6 +61,33 @@ func newFake(heard func(f *fake, what string)) *fake {
 		changed: make(chan struct{})}
 }
 
+// fakeMachine and fakeServing are its nouns: what it does not have of them is not asked for.
+type (
+	fakeMachine struct {
+		api.Machine
+		f *fake
+	}
+	fakeServing struct {
+		api.Serving
+		f *fake
+	}
+)
+
+func (f *fake) Machine() api.Machine { return fakeMachine{f: f} }
+func (f *fake) Serving() api.Serving { return fakeServing{f: f} }
+
+func (m fakeMachine) Model(ctx context.Context, name, cwd string) (string, error) {
+	return m.f.Model(ctx, name, cwd)
+}
+
+func (m fakeMachine) Rules(ctx context.Context, p wire.Place) (wire.RuleList, error) {
+	return m.f.Rules(ctx, p)
+}
+
+func (m fakeServing) Servers(ctx context.Context, q wire.ServerQuery) (wire.ServerList, error) {
+	return m.f.Servers(ctx, q)
+}
+
 func (f *fake) Model(_ context.Context, name, _ string) (string, error) {
 	switch name {
 	case "":

@@ -254,7 +254,8 @@ func writeMerged(c *console.Console, m wire.MergedWorktree) error {
 	}
 	switch {
 	case m.Undo != "":
-		fmt.Fprintf(&b, "To take it back: %s\n", console.Line(m.Undo, 0))
+		fmt.Fprintf(&b, "To take it back, with all that agents changed since the same turn began: %s\n",
+			console.Line(m.Undo, 0))
 	case len(m.Files) > 0 && !m.DryRun && m.Branch == "":
 		b.WriteString("Its session is gone, so troupe undo cannot take it back; git can.\n")
 	}
