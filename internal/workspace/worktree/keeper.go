@@ -130,7 +130,7 @@ func (k *Keeper) Open(ctx context.Context, ws troupe.Workspace, m Making) (troup
 	defer release()
 	rec, err := readRecord(p.folder)
 	if errors.Is(err, fs.ErrNotExist) {
-		rec, err = p.wake()
+		rec, err = p.wake(ctx)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
