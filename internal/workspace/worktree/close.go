@@ -126,7 +126,8 @@ func (e *ending) run(ctx context.Context, message string) error {
 	if err := e.removeFolder(ctx); err != nil {
 		e.res.Kept = "it cannot be removed: " + err.Error()
 	}
-	if err := errors.Join(e.dropTips(ctx), e.remember()); err != nil || !nothing || !e.res.Gone {
+	_ = e.dropTips(ctx) // the folder has gone: that is no failed end
+	if err := e.remember(); err != nil || !nothing || !e.res.Gone {
 		return err
 	}
 	return e.forget(ctx)
