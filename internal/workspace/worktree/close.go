@@ -59,7 +59,7 @@ func (p place) close(ctx context.Context, rec *record, end Ending) (troupe.Works
 	switch {
 	case other:
 		res.Kept = "something else is in its place; what was saved last of it is kept"
-	case !there && err == nil && rec.State != closed: // else an end before has removed it
+	case !there && err == nil && rec.State == made: // else an end has removed it, and it was not made again
 		res.Kept = "it was removed or moved away while its agent worked; what was saved last of it is kept"
 	}
 	if err != nil {
@@ -389,6 +389,7 @@ func (e *ending) measure(ctx context.Context) error {
 func (e *ending) removeFolder(ctx context.Context) error {
 	if !e.there {
 		e.res.Gone = e.res.Kept == ""
+		_ = removeTree(e.p.making) // of a process that was killed before it had its name
 		return nil
 	}
 	why, err := e.loses(ctx, e.p.ws.Top)
