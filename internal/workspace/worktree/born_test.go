@@ -105,6 +105,8 @@ func TestTipsKilled(t *testing.T) {
 			if !errors.Is(err, errKilled) {
 				t.Fatal(err)
 			}
+			// Then nothing is new in the repository that is born anew.
+			_, _ = b.try(b.dir, "branch", "-qD", "troupe/tips")
 			b.open(ws)
 			if ref, known := b.tips(ws); ref == "" || ref != known {
 				t.Errorf("the ref is %q, the record says %q", ref, known)

@@ -42,8 +42,9 @@ func (k *Keeper) Close(ctx context.Context, ws troupe.Workspace, end Ending) (tr
 		return res, err
 	}
 	if rec.Base.Commit == "" {
-		res.Gone = true // it was never made
-		return res, os.RemoveAll(p.folder)
+		err := unmade(p, true) // it was never made
+		res.Gone = err == nil
+		return res, err
 	}
 	return p.close(ctx, rec, end)
 }
