@@ -2,7 +2,9 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -62,7 +64,7 @@ func (g *guard) HiddenFiles(at session.Place) []string {
 func (g *guard) keptFrom(ctx context.Context, p *policy, of string, rules func(path string) bool) (
 	func(path string) bool, error) {
 	h := p.all.HiddenIn(of, p.all.Hidden().Project())
-	found, err := g.finder(of).Now(ctx, hidden.Pattern{Key: "kept from\n" + of, Name: h.MayCover, Path: h.IsIn})
+	found, err := g.find(ctx, of, hidden.Pattern{Key: "kept from\n" + of, Name: h.MayCover, Path: h.IsIn})
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +92,7 @@ func (g *guard) hiddenNow(ctx context.Context, gr *folder,
 			continue
 		}
 		settings := hidden.Pattern{Key: "settings\n" + gr.at.Dir(), Name: h.MayCover, Path: h.IsIn}
-		found, err := g.finder(h.Project()).Now(ctx, append(rules(h.Project()), settings)...)
+		found, err := g.find(ctx, h.Project(), append(rules(h.Project()), settings)...)
 		if err != nil {
 			return nil, err
 		}
@@ -110,6 +112,15 @@ func (g *guard) finder(dir string) *hidden.Finder {
 		g.finders[dir] = f
 	}
 	return f
+}
+
+// find looks with it. What has just been let go of by the end of another session is taken up once more.
+func (g *guard) find(ctx context.Context, dir string, patterns ...hidden.Pattern) ([]string, error) {
+	found, err := g.finder(dir).Now(ctx, patterns...)
+	if errors.Is(err, os.ErrClosed) {
+		found, err = g.finder(dir).Now(ctx, patterns...)
+	}
+	return found, err
 }
 
 // unwatched says of each folder that is looked through before each command what that costs, and why.

@@ -150,7 +150,7 @@ func (h *history) readFolders(ctx context.Context, keeper pasts) error {
 	}
 	var own []step
 	for i, s := range h.steps {
-		if !covered[i] {
+		if !covered[i] && !(s.merge && h.saved(&s)) {
 			own = append(own, s)
 		}
 	}
@@ -213,6 +213,14 @@ func (h *history) folderOf(path string) (owner troupe.SessionID) {
 		}
 	}
 	return owner
+}
+
+// saved finds the folder that a merge wrote into, if it is an agent's own, and reports whether a later checkpoint of it
+// has what was written.
+func (h *history) saved(s *step) bool {
+	s.folder = h.folderOf(s.path)
+	f := h.folders[s.folder]
+	return f != nil && !f.unread && slices.ContainsFunc(f.saved, func(c checkpoint) bool { return c.at.After(s.at) })
 }
 
 // lines are those that a checkpoint counted of a file.

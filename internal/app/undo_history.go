@@ -72,6 +72,7 @@ type step struct {
 	exec     bool             // of one from checkpoints: what was there before could be executed
 	odd      bool             // it is of a link, or of another repository
 	folder   troupe.SessionID // whose own folder it is in; "" if it is in none
+	merge    bool             // of work from another folder
 
 	added, removed int
 }
@@ -189,8 +190,11 @@ func (h *history) finish() {
 // did then.
 func (h *history) merged(e undoEntry) (out []step) {
 	for _, f := range e.Files {
-		out = append(out, step{at: e.At, turn: max(1, min(e.Last, len(h.turns))), agent: "troupe merge " + e.Merge,
-			path: f.Path, from: f.From, to: f.To, half: !e.Done, mode: f.Mode, added: f.Added, removed: f.Removed})
+		s := step{at: e.At, turn: max(1, min(e.Last, len(h.turns))), agent: "troupe merge " + e.Merge, path: f.Path,
+			from: f.From, to: f.To, half: !e.Done, mode: f.Mode, added: f.Added, removed: f.Removed, merge: true}
+		if !h.saved(&s) {
+			out = append(out, s)
+		}
 	}
 	return out
 }
@@ -366,7 +370,8 @@ func (l *logReader) merge(b troupe.WorkspaceMerged) {
 		}
 		l.touch(f)
 		l.merging = append(l.merging, len(l.h.steps)-1)
-		l.h.steps[len(l.h.steps)-1].half = true
+		s := &l.h.steps[len(l.h.steps)-1]
+		s.half, s.merge = true, true
 	}
 }
 

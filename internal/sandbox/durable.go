@@ -82,16 +82,13 @@ func writeDown(dir string, entries []entry) (k *written, err error) {
 		return nil, err
 	}
 	// It gets its name when it is whole and locked.
-	f, err := os.CreateTemp(dir, ".new-*")
+	f, err := newLocked(dir)
 	if err != nil {
 		return nil, err
 	}
 	k = &written{file: f, path: filepath.Join(dir, strconv.FormatInt(time.Now().UnixNano(), 10)+
 		strings.TrimPrefix(filepath.Base(f.Name()), ".new")+keptName)}
-	if err = lockFile(f); err == nil {
-		_, err = f.Write(data)
-	}
-	if err == nil {
+	if _, err = f.Write(data); err == nil {
 		err = f.Sync()
 	}
 	if err == nil {
@@ -101,6 +98,31 @@ func writeDown(dir string, entries []entry) (k *written, err error) {
 		return nil, errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
 	return k, nil
+}
+
+// lockTries is how often a file is made anew that another process has settled.
+const lockTries = 50
+
+// newLocked makes a file that is locked. Before it is, another process may take it for one whose command never began,
+// and remove it.
+func newLocked(dir string) (*os.File, error) {
+	for n := 1; ; n++ {
+		f, err := os.CreateTemp(dir, ".new-*")
+		if err != nil {
+			return nil, err
+		}
+		if err = lockFile(f); err == nil {
+			_, err = os.Lstat(f.Name())
+		}
+		if err == nil {
+			return f, nil
+		}
+		_ = f.Close()
+		_ = os.Remove(f.Name())
+		if n == lockTries {
+			return nil, err
+		}
+	}
 }
 
 // drop removes what was kept.
@@ -159,7 +181,7 @@ func settleFile(path string) (restored []string, err error) {
 	}
 	if !strings.HasSuffix(path, keptName) {
 		if strings.HasPrefix(filepath.Base(path), ".new-") {
-			return nil, os.Remove(path) // its command never began
+			return nil, gone(os.Remove(path)) // its command never began
 		}
 		return nil, nil
 	}

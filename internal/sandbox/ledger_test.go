@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 )
 
@@ -102,5 +103,42 @@ func TestKeptLedger(t *testing.T) {
 	}
 	if left, err := os.ReadDir(home); err != nil || len(left) > 0 {
 		t.Errorf("left are %v (%v)", left, err)
+	}
+}
+
+// TestKeepWhileSettled: other processes that settle what killed ones left keep none from writing its ledger down.
+func TestKeepWhileSettled(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	done := make(chan struct{})
+	var settling sync.WaitGroup
+	for range 2 {
+		settling.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if got, err := Settle(dir); len(got) > 0 || err != nil {
+					t.Errorf("put back is %q (%v)", got, err)
+					return
+				}
+			}
+		})
+	}
+	failed := 0
+	for range 100 {
+		k, err := writeDown(dir, []entry{{path: "/p", top: "/"}})
+		if err != nil {
+			failed++
+			t.Log(err)
+		}
+		k.drop()
+	}
+	close(done)
+	settling.Wait()
+	if failed > 0 {
+		t.Errorf("%d ledgers were not written down", failed)
 	}
 }

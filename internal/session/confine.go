@@ -41,8 +41,14 @@ type Place struct {
 	Work troupe.Workspace
 }
 
-// PlaceOf is where a session is.
-func PlaceOf(s troupe.Session) Place { return Place{s.Cwd, s.Workspace} }
+// PlaceOf is where a session is. Those that have no folder of their own are in one place, whoever they are.
+func PlaceOf(s troupe.Session) Place {
+	p := Place{s.Cwd, s.Workspace}
+	if !p.Work.Kind.Made() {
+		p.Work.Owner, p.Work.Name = "", ""
+	}
+	return p
+}
 
 // Dir is where tools act.
 func (p Place) Dir() string {

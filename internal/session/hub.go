@@ -279,7 +279,8 @@ func (h *Hub) unhold(t *tree) {
 // with the error for which it was lost.
 func (h *Hub) Wait(ctx context.Context, root troupe.SessionID) error { return h.wait(ctx, root, false) }
 
-// Folders are those that the roots of the trees which a hub hosts were begun in.
+// Folders are those that the roots of the trees which a hub hosts were begun in. All agents of a tree have the Cwd of
+// its root.
 func Folders(h *Hub) map[string]bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -603,3 +603,18 @@ func TestPlaceSavesFirst(t *testing.T) {
 		})
 	}
 }
+
+// TestPlaceOfReaders: agents that may only read a folder are in one place, however many there are; those that have one
+// of their own are not.
+func TestPlaceOfReaders(t *testing.T) {
+	at := func(kind troupe.WorkspaceKind, owner troupe.SessionID) session.Place {
+		return session.PlaceOf(troupe.Session{Cwd: "/p", Workspace: troupe.Workspace{Kind: kind, Owner: owner,
+			Name: string(owner), From: "/p", Of: "/p", Top: "/p", Folder: "/p"}})
+	}
+	if a, b := at(troupe.WorkspaceReadOnly, "a"), at(troupe.WorkspaceReadOnly, "b"); a != b {
+		t.Errorf("%+v and %+v", a, b)
+	}
+	if a, b := at(troupe.WorkspaceCopy, "a"), at(troupe.WorkspaceCopy, "b"); a == b {
+		t.Errorf("both are %+v", a)
+	}
+}

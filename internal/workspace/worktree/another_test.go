@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,6 +71,35 @@ func TestAnotherFolder(t *testing.T) {
 	}
 	if res = b.close(ws); res.Gone || !strings.Contains(res.Kept, "removed or moved away") ||
 		b.show(res.Branch, "f2") != "L-2\n" {
+		t.Errorf("%+v", res)
+	}
+}
+
+// TestEndedUnnamed: a folder that was being made again when its process ended was not moved away by its agent.
+func TestEndedUnnamed(t *testing.T) {
+	b := newBench(t)
+	ws := b.made("fix")
+	put(t, filepath.Join(ws.Top, "a.txt"), "changed\n")
+	was := b.close(ws)
+	k := b.keeper()
+	k.step = func(name string) error {
+		if name == "named" {
+			panic(errKilled)
+		}
+		return nil
+	}
+	err := until(func() error {
+		_, err := k.Open(t.Context(), ws, Making{})
+		return err
+	})
+	if !errors.Is(err, errKilled) {
+		t.Fatal(err)
+	}
+	p, err := b.k.place(ws)
+	if err != nil || !there(p.making) {
+		t.Fatalf("nothing was being made: %v", err)
+	}
+	if res := b.close(ws); !res.Gone || res.Kept != "" || res.Tip != was.Tip || there(p.making) {
 		t.Errorf("%+v", res)
 	}
 }

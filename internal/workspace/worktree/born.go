@@ -13,6 +13,9 @@ import (
 // cannot be pushed to, and its tags. The caller's repository keeps what they lead to while the folder is there, or the
 // agent's own collection would fail once a branch is deleted there.
 func (p place) born(ctx context.Context, r repo, c *caller, rec *record) error {
+	if !c.has(gitRef{name: refOf(p.ws, "born"), id: rec.Tips}) {
+		rec.Tips = "" // an end that was killed let them go
+	}
 	refs, err := bornOf(ctx, r, c)
 	if err != nil {
 		return err
@@ -75,18 +78,27 @@ func (p place) keepTips(ctx context.Context, r repo, c *caller, rec *record, tip
 }
 
 // dropTips lets the caller's repository have what the agent's was born with, once that is gone: what was made of it is
-// kept by other refs.
+// kept by other refs. If that cannot be done now, the record says so still, and the next end does it.
 func (e *ending) dropTips(ctx context.Context) error {
-	if !e.res.Gone || e.caller == nil || e.rec.Tips == "" {
+	if !e.res.Gone || e.caller == nil {
 		return nil
 	}
-	release, err := e.k.holdCaller(ctx, e.caller)
-	if err != nil {
-		return err
+	name := refOf(e.p.ws, "born")
+	if slices.ContainsFunc(e.caller.refs, func(ref gitRef) bool { return ref.name == name }) {
+		release, err := e.k.holdCaller(ctx, e.caller)
+		if err != nil {
+			return err
+		}
+		defer release()
+		if err := e.caller.update(ctx, []string{"delete " + name + "\x00\x00"}); err != nil {
+			return err
+		}
+		if err := e.k.step("dropped tips"); err != nil {
+			return err
+		}
 	}
-	defer release()
 	e.rec.Tips = ""
-	return e.caller.update(ctx, []string{"delete " + refOf(e.p.ws, "born") + "\x00\x00"})
+	return nil
 }
 
 // commit is what a ref leads to.

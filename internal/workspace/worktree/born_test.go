@@ -1,9 +1,13 @@
 package worktree
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // collected has the caller delete branches, and everything that nothing of its reaches.
@@ -47,5 +51,105 @@ func TestBornWith(t *testing.T) {
 	refs := b.git(b.dir, "for-each-ref", "--format=%(refname)", "refs/troupe")
 	if !strings.Contains(refs, refOf(plain, "base")) || strings.Contains(refs, "/born") {
 		t.Errorf("refs: %s", refs)
+	}
+}
+
+// branched gives the caller a branch that no base reaches.
+func (b *bench) branched(name string) {
+	b.t.Helper()
+	b.git(b.dir, "checkout", "-qb", name)
+	b.write(name+".txt", name+"\n")
+	b.git(b.dir, "add", "-A")
+	b.git(b.dir, "commit", "-qm", name)
+	b.git(b.dir, "checkout", "-q", "main")
+}
+
+// ended has an agent change something and end.
+func (b *bench) ended(k *Keeper, ws troupe.Workspace, text string) (troupe.WorkspaceResult, error) {
+	put(b.t, filepath.Join(ws.Top, "a.txt"), text)
+	return k.Close(b.t.Context(), ws, Ending{Message: "what it did"})
+}
+
+// tips are the ref of what a workspace was born with, and what its record says of it.
+func (b *bench) tips(ws troupe.Workspace) (ref, known string) {
+	b.t.Helper()
+	rec, err := readRecord(filepath.Join(b.k.data, string(ws.Owner)))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return b.git(b.dir, "for-each-ref", "--format=%(objectname)", refOf(ws, "born")), rec.Tips
+}
+
+// TestTipsKilled: a process that ends between the ref of what was born with and the record leaves nothing that the next
+// one trips over: the ref is there while the folder is, and not longer.
+func TestTipsKilled(t *testing.T) {
+	for _, at := range []string{"dropped tips", "kept tips"} {
+		t.Run(at, func(t *testing.T) {
+			b := newBench(t)
+			b.branched("side")
+			ws := b.plan("tips")
+			k := b.keeper()
+			k.step = func(name string) error {
+				if name == at {
+					panic(errKilled)
+				}
+				return nil
+			}
+			err := until(func() error {
+				if _, err := k.Open(t.Context(), ws, Making{}); err != nil {
+					return err
+				}
+				_, err := b.ended(k, ws, "changed\n")
+				return err
+			})
+			if !errors.Is(err, errKilled) {
+				t.Fatal(err)
+			}
+			// Then nothing is new in the repository that is born anew.
+			_, _ = b.try(b.dir, "branch", "-qD", "troupe/tips")
+			b.open(ws)
+			if ref, known := b.tips(ws); ref == "" || ref != known {
+				t.Errorf("the ref is %q, the record says %q", ref, known)
+			}
+			b.collected("side")
+			b.git(ws.Top, "gc", "-q", "--prune=now")
+			b.fsck(filepath.Join(ws.Top, ".git"))
+			if res, err := b.ended(b.k, ws, "again\n"); err != nil || !res.Gone {
+				t.Errorf("%+v %v", res, err)
+			}
+			if ref, known := b.tips(ws); ref+known != "" {
+				t.Errorf("left: %q, %q", ref, known)
+			}
+		})
+	}
+}
+
+// TestTipsStay: a ref that cannot be removed fails no end whose folder has gone, and the next end removes it.
+func TestTipsStay(t *testing.T) {
+	b := newBench(t)
+	b.branched("side")
+	ws := b.made("tips")
+	lock := filepath.Join(b.dir, ".git", refOf(ws, "born")+".lock")
+	b.k.patience = 0
+	b.k.step = func(name string) error {
+		if name == "gone" {
+			put(t, lock, "")
+		}
+		return nil
+	}
+	res, err := b.ended(b.k, ws, "changed\n")
+	if err != nil || !res.Gone {
+		t.Fatalf("%+v %v", res, err)
+	}
+	if ref, known := b.tips(ws); ref == "" || ref != known {
+		t.Errorf("the ref is %q, the record says %q", ref, known)
+	}
+	if err := os.Remove(lock); err != nil {
+		t.Fatal(err)
+	}
+	b.k.step = b.keeper().step
+	b.close(ws)
+	if ref, known := b.tips(ws); ref+known != "" {
+		t.Errorf("left: %q, %q", ref, known)
 	}
 }

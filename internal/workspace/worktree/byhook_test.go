@@ -184,3 +184,43 @@ func TestByHookKilled(t *testing.T) {
 		}
 	}
 }
+
+// TestByHookLeft: what a hook that was killed has left goes with the end, and with a beginning that fails; the name is
+// free then.
+func TestByHookLeft(t *testing.T) {
+	for name, next := range map[string]func(b *bench, ws troupe.Workspace){
+		"ended": func(b *bench, ws troupe.Workspace) {
+			if res := b.close(ws); !res.Gone {
+				t.Errorf("%+v", res)
+			}
+		},
+		"without a hook": func(b *bench, ws troupe.Workspace) {
+			if _, err := b.k.Open(t.Context(), ws, Making{}); err == nil {
+				t.Error("it was made")
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			dir, ws := b.hooked()
+			n := 0
+			err := until(func() error {
+				_, err := b.k.Open(t.Context(), ws, Making{Fill: func(_ context.Context, path string) error {
+					put(t, filepath.Join(path, "half.txt"), "half\n")
+					panic(errKilled)
+				}})
+				return err
+			})
+			if !errors.Is(err, errKilled) || !there(ws.Top) {
+				t.Fatal(err)
+			}
+			next(b, ws)
+			if there(ws.Top) {
+				t.Error("what it left is there still")
+			}
+			if _, err := b.k.Open(t.Context(), ws, filling(t, dir, &n)); err != nil {
+				t.Errorf("again: %v", err)
+			}
+		})
+	}
+}

@@ -42,8 +42,9 @@ func (k *Keeper) Close(ctx context.Context, ws troupe.Workspace, end Ending) (tr
 		return res, err
 	}
 	if rec.Base.Commit == "" {
-		res.Gone = true // it was never made
-		return res, os.RemoveAll(p.folder)
+		err := unmade(p, true) // it was never made
+		res.Gone = err == nil
+		return res, err
 	}
 	return p.close(ctx, rec, end)
 }
@@ -59,7 +60,7 @@ func (p place) close(ctx context.Context, rec *record, end Ending) (troupe.Works
 	switch {
 	case other:
 		res.Kept = "something else is in its place; what was saved last of it is kept"
-	case !there && err == nil && rec.State != closed: // else an end before has removed it
+	case !there && err == nil && rec.State == made: // else an end has removed it, and it was not made again
 		res.Kept = "it was removed or moved away while its agent worked; what was saved last of it is kept"
 	}
 	if err != nil {
@@ -126,7 +127,8 @@ func (e *ending) run(ctx context.Context, message string) error {
 	if err := e.removeFolder(ctx); err != nil {
 		e.res.Kept = "it cannot be removed: " + err.Error()
 	}
-	if err := errors.Join(e.dropTips(ctx), e.remember()); err != nil || !nothing || !e.res.Gone {
+	_ = e.dropTips(ctx) // the folder has gone: that is no failed end
+	if err := e.remember(); err != nil || !nothing || !e.res.Gone {
 		return err
 	}
 	return e.forget(ctx)
@@ -388,6 +390,7 @@ func (e *ending) measure(ctx context.Context) error {
 func (e *ending) removeFolder(ctx context.Context) error {
 	if !e.there {
 		e.res.Gone = e.res.Kept == ""
+		_ = removeTree(e.p.making) // of a process that was killed before it had its name
 		return nil
 	}
 	why, err := e.loses(ctx, e.p.ws.Top)

@@ -129,8 +129,9 @@ func (k *Keeper) Open(ctx context.Context, ws troupe.Workspace, m Making) (troup
 	}
 	defer release()
 	rec, err := readRecord(p.folder)
+	known := err == nil
 	if errors.Is(err, fs.ErrNotExist) {
-		rec, err = p.wake()
+		rec, err = p.wake(ctx)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -143,11 +144,22 @@ func (k *Keeper) Open(ctx context.Context, ws troupe.Workspace, m Making) (troup
 	}
 	if err := p.open(ctx, rec, m); err != nil {
 		if rec.Base.Commit == "" || errors.Is(err, errBaseGone) { // there is nothing to show, or to go on with
-			err = errors.Join(err, os.RemoveAll(p.folder))
+			err = errors.Join(err, unmade(p, known && rec.Base.Commit == ""))
 		}
 		return troupe.WorkspaceBase{}, err
 	}
 	return rec.Base, nil
+}
+
+// unmade removes what there is of a workspace that was never made, and what a hook that was killed may have left: the
+// name would be taken by it for ever. Where that cannot be removed, it stays known whose it is.
+func unmade(p place, left bool) error {
+	if left && p.ws.ByHook && p.k.straight(p.ws.Top) == nil {
+		if err := removeTree(p.ws.Top); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(p.folder)
 }
 
 // claim writes the record of a workspace that is new: of two that want one name at once, the first has it.

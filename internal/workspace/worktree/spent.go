@@ -37,13 +37,18 @@ func (e *ending) forget(ctx context.Context) error {
 	return removeTree(filepath.Join(aside, filepath.Base(e.p.repo))) // all of it is in the caller's repository
 }
 
-// wake brings back the record of a workspace that was spent.
-func (p place) wake() (*record, error) {
+// wake brings back the record of a workspace that was spent. Another may have its name by then, and keeps it.
+func (p place) wake(ctx context.Context) (*record, error) {
 	aside := p.k.spent(p.ws.Owner)
 	if _, err := readRecord(aside); err != nil {
 		return nil, err
 	}
-	if err := p.free(); err != nil {
+	release, err := p.k.hold(ctx, "names-"+p.k.project(p.ws.Of))
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if err := errors.Join(p.free(), p.k.apart(p.ws)); err != nil {
 		return nil, err
 	}
 	if err := os.Rename(aside, p.folder); err != nil {

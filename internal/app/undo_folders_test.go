@@ -1,0 +1,69 @@
+package app
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/workspace/worktree"
+)
+
+// fakePasts has one change of one file in each checkpoint.
+type fakePasts struct {
+	there bool
+	path  string
+}
+
+func (f fakePasts) Past(_ context.Context, _ troupe.Workspace, trees []string) (worktree.Past, error) {
+	out := worktree.Past{There: f.there}
+	for _, tree := range trees {
+		out.Steps = append(out.Steps, []worktree.Step{{Path: f.path, To: worktree.Version{Hash: tree}}})
+	}
+	return out, nil
+}
+
+func (fakePasts) Content(context.Context, troupe.Workspace, string) ([]byte, error) { return nil, nil }
+
+// TestMergeIntoAgentsFolder: what was merged into the folder of another agent is a change of that folder, and goes with
+// it; it counts once, whether a checkpoint has it by then or not.
+func TestMergeIntoAgentsFolder(t *testing.T) {
+	at := time.Unix(1000, 0)
+	const owner, path = troupe.SessionID("parent"), "/trees/parent/a.txt"
+	for _, c := range []struct {
+		name   string
+		there  bool
+		saved  []checkpoint
+		writes int
+	}{
+		{"not saved, and gone", false, nil, 2},
+		{"not saved, and there", true, nil, 2},
+		{"saved before", true, []checkpoint{{at: at.Add(-1), turn: 1, tree: "t"}}, 3},
+		{"saved later", true, []checkpoint{{at: at.Add(1), turn: 1, tree: "t"}}, 1},
+		{"saved later, and gone", false, []checkpoint{{at: at.Add(1), turn: 1, tree: "t"}}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ws := troupe.Workspace{Kind: troupe.WorkspaceTree, Owner: owner, Top: "/trees/parent"}
+			h := &history{turns: []Turn{{Number: 1}}, folders: map[troupe.SessionID]*ownFolder{owner: {ws: ws,
+				saved: c.saved}}}
+			h.merges = []undoEntry{{At: at, Last: 1, Merge: "other", Done: true, Files: []undoneFile{{Path: path}}}}
+			l := logReader{h: h, at: at, first: 1}
+			l.merge(troupe.WorkspaceMerged{Files: []troupe.FileTouch{{Path: path, Wrote: true, New: true, Hash: "h"}}})
+			if err := h.readFolders(t.Context(), fakePasts{c.there, path}); err != nil {
+				t.Fatal(err)
+			}
+			h.finish()
+			for _, s := range h.steps {
+				if s.folder != owner {
+					t.Errorf("in the folder %q: %+v", s.folder, s)
+				}
+			}
+			if files := h.turns[0].Files; len(files) != 1 || files[0].Writes != c.writes {
+				t.Errorf("files: %+v", files)
+			}
+			if gone := h.goneSince(1); (len(gone) > 0) == c.there {
+				t.Errorf("gone: %v", gone)
+			}
+		})
+	}
+}
