@@ -12,7 +12,7 @@ import (
 // letsGo is a context that does something when it is first waited for.
 type letsGo struct {
 	context.Context //nolint:containedctx // it is one
-	first func()
+	first           func()
 }
 
 func (l *letsGo) Done() <-chan struct{} {
