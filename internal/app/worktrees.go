@@ -93,7 +93,8 @@ func (a worktrees) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wir
 	if len(declined) > 0 && len(merged.Conflicts) == 0 {
 		out.Already = false // what is kept is not the agent's
 		for _, path := range declined {
-			out.Left = append(out.Left, fmt.Sprintf("%s: yours is kept; what the agent did there is on its branch %s alone",
+			out.Left = append(out.Left, fmt.Sprintf("%s: yours is kept; what the agent did there is on its branch %s "+
+				"alone",
 				path, work.Branch))
 		}
 	}

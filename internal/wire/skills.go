@@ -80,7 +80,8 @@ type SkillCheck struct {
 func BuiltInCommands() []string {
 	return []string{"agent", "agents", "background", "bg", "bill", "bye", "clear", "compact", "context", "continue",
 		"cost", "exit", "expand", "fg", "foreground", "fork", "h", "help", "hooks", "jobs", "kill", "log", "mcp",
-		"memory", "mode", "model", "new", "permissions", "plans", "ps", "q", "quit", "reset", "resume", "show", "skills",
+		"memory", "mode", "model", "new", "permissions", "plans", "ps", "q", "quit", "reset", "resume", "show",
+		"skills",
 		"status", "stop", "task", "tasks", "todo", "todos", "transcript", "undo", "usage"}
 }
 
