@@ -49,7 +49,7 @@ func mergeFields(name, take *string, back *bool) []tool.Field {
 	return []tool.Field{
 		{Name: "worktree", String: name, Doc: "its name", Required: true, NotEmpty: true, MaxBytes: 2 * maxName},
 		{Name: "hand_back", Bool: back},
-		{Name: "take", String: take, Doc: "mine or theirs, of whole files that conflict", MaxBytes: maxName},
+		{Name: "take", String: take, Doc: "mine or theirs, of whole files", MaxBytes: maxName},
 	}
 }
 
