@@ -41,11 +41,29 @@ replies:
 	}
 	t.Logf("it left after %s", took)
 	if pid, err := os.ReadFile(filepath.Join(p.dir, "..", "pid")); err == nil {
-		if _, err := os.Stat("/proc/" + strings.TrimSpace(string(pid))); err == nil {
-			t.Errorf("its command %s runs on", pid)
-		}
+		awaitEnd(t, strings.TrimSpace(string(pid)))
 	}
 	if after := len(p.audit("job")); after != before {
 		t.Errorf("the process that woke has written %d events", after-before)
+	}
+}
+
+// awaitEnd waits until a command is gone, or dead and only not waited for yet: it was killed before its process left,
+// but the kernel ends it in its own time, and then it is init's.
+func awaitEnd(t *testing.T, pid string) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.After(30 * time.Second); ; {
+		stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
+		if err != nil || strings.Contains(string(stat), ") Z ") {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Errorf("command %s still runs: %s", pid, stat)
+			return
+		}
 	}
 }
