@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -41,6 +42,9 @@ type Keeper struct {
 	free          func(folder string) (bytes int64, known bool)
 	// step is called between operations, for tests that end the process there.
 	step func(name string) error
+
+	mu   sync.Mutex
+	last answer // of the last repository that was planned for
 }
 
 // New makes a Keeper. Nothing is written before a workspace is opened.
