@@ -9,16 +9,16 @@ import (
 	"github.com/troupe-dev/troupe/internal/store"
 )
 
-// TestForkAsksAsItsParent: what a fork may not do unasked is put to whoever its parent's is put to, for as long, in words
-// that name the fork, and waits for the answer; where nobody can be asked it is denied, as its parent's is.
+// TestForkAsksAsItsParent: what a fork may not do unasked is asked about where its parent's calls are, for as long, and
+// waits for the answer; where there is no one to ask it is denied, as its parent's is.
 func TestForkAsksAsItsParent(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		asks   func(*process)
 		result string
 	}{
-		"somebody is there": {asking, "did b"},
-		"nobody is there":   {func(*process) {}, "this run cannot ask for permission"},
+		"a person is there": {asking, "did b"},
+		"no one is there":   {func(*process) {}, "this run cannot ask for permission"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHome(t)

@@ -16,8 +16,8 @@ import (
 // trees is where folders of sessions lie.
 const trees = "/sim-trees/"
 
-// places implements session.Workspaces over a model of git: two repositories, what they hold, and the refs that keep it.
-// Every operation is a sequence of durable steps, and may be cut off before each of them by the death of its process.
+// places implements session.Workspaces over a model of git: two repositories, what they hold, and the refs that keep
+// it. Every operation is a sequence of durable steps, and may be cut off before each by the death of its process.
 type places struct {
 	p       *process
 	without string // a step that is left out, which is a bug

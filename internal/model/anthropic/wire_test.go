@@ -183,7 +183,8 @@ func TestForkMarks(t *testing.T) {
 			upTo = append(upTo, []byte(cacheMark+`}]}`)...)
 		}
 		if !bytes.HasPrefix(is, upTo) {
-			t.Errorf("the fork is sent\n%s\nwhich does not begin as its parent's with the mark at its end\n%s", is, upTo)
+			t.Errorf("the fork is sent\n%s\nwhich does not begin as its parent's, with a mark at its end\n%s", is,
+				upTo)
 		}
 		if n := bytes.Count(is, []byte(cacheMark)); n > 4 {
 			t.Errorf("%d marks", n)

@@ -16,7 +16,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -42,9 +41,8 @@ type Keeper struct {
 	free          func(folder string) (bytes int64, known bool)
 	// step is called between operations, for tests that end the process there.
 	step func(name string) error
-
-	mu   sync.Mutex
-	last answer // of the last repository that was planned for
+	// asked is what git said of the last repository that was planned for.
+	asked answers
 }
 
 // New makes a Keeper. Nothing is written before a workspace is opened.

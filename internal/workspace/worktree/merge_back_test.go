@@ -207,7 +207,7 @@ func TestHandBackHalf(t *testing.T) {
 	b.fsck(filepath.Join(b.dir, ".git"))
 }
 
-// TestHandBackJudged: what conflicts by now is asked about before anything is handed back, and a no leaves all as it is.
+// TestHandBackJudged: what conflicts by now is asked about before anything is handed back; a no leaves all as it is.
 func TestHandBackJudged(t *testing.T) {
 	b := newBench(t)
 	ws := b.made("judged")

@@ -268,8 +268,8 @@ func (b *bench) shell(dir, script string) string {
 	return string(out)
 }
 
-// TestMergeFoldedControl: where a repository says that case makes no difference, an agent's .Claude is no way around the
-// caller's .claude, tracked, new or ignored; its .GIT is never brought over.
+// TestMergeFoldedControl: where a repository says that case makes no difference, an agent's .Claude is no way around
+// the caller's .claude, tracked or new; its .GIT is never brought over.
 func TestMergeFoldedControl(t *testing.T) {
 	b := newBench(t)
 	b.git(b.dir, "config", "core.ignorecase", "true")
@@ -277,8 +277,6 @@ func TestMergeFoldedControl(t *testing.T) {
 	b.git(b.dir, "add", "-A")
 	b.git(b.dir, "commit", "-qm", "settings")
 	b.write(".claude/new.json", "mine\n") // not tracked
-	b.write(".git/info/exclude", "kept.json\n")
-	b.write(".claude/kept.json", "mine\n") // ignored
 	ws := b.made("folded")
 	for _, name := range []string{".Claude/settings.json", ".CLAUDE/new.json", "a/.GIT/config"} {
 		put(t, filepath.Join(ws.Top, name), "theirs\n")

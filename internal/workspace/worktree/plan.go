@@ -54,7 +54,7 @@ func (k *Keeper) Plan(ctx context.Context, w Wish) (troupe.Workspace, error) {
 				copyHint+"; a hook of WorktreeCreate can make worktrees with another version control")
 		}
 		ws.Of = around
-		if need, err = k.needs(ctx, around); err != nil {
+		if need, err = k.asked.needs(ctx, k, around); err != nil {
 			return none, err
 		}
 	case troupe.WorkspaceCopy, troupe.WorkspaceEmpty:

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -16,20 +18,27 @@ const answerFresh = time.Second
 // answer is that there can be a worktree of a repository, as that was just now.
 type answer struct {
 	of    string
+	dirs  []string // of git there
 	files []string // whose marks are looked at
 	marks string
 	at    time.Time
 	need  int64 // what its files take on a disk, -1 if that is not known
 }
 
+// answers keeps the last one. It is safe for concurrent use.
+type answers struct {
+	mu   sync.Mutex
+	last answer
+}
+
 // needs finds out whether there can be a worktree of a repository, and how much room it needs; -1 if that is not known.
 // All births of one reply ask for it, and git takes some 30 ms to say so. A no is not kept: who mends what it names and
 // asks again is not to read the old reason.
-func (k *Keeper) needs(ctx context.Context, of string) (int64, error) {
-	k.mu.Lock()
-	a := k.last
-	k.mu.Unlock()
-	if age := k.now().Sub(a.at); a.of == of && age >= 0 && age < answerFresh && marksOf(a.files) == a.marks {
+func (s *answers) needs(ctx context.Context, k *Keeper, of string) (int64, error) {
+	s.mu.Lock()
+	a := s.last
+	s.mu.Unlock()
+	if age := k.now().Sub(a.at); a.of == of && age >= 0 && age < answerFresh && a.holds() {
 		return a.need, nil
 	}
 	c, err := k.callerOf(ctx, of)
@@ -40,7 +49,7 @@ func (k *Keeper) needs(ctx context.Context, of string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	a = answer{of: of, need: c.need(), at: k.now(), files: []string{
+	a = answer{of: of, need: needOf(c), at: k.now(), dirs: []string{c.dir, c.common}, files: []string{
 		filepath.Join(of, ".git"), filepath.Join(of, ".gitattributes"), filepath.Join(c.dir, "HEAD"),
 		filepath.Join(c.dir, "index"), filepath.Join(c.dir, "config.worktree"), filepath.Join(c.common, "config"),
 		filepath.Join(c.common, "info", "attributes"), c.settings["core.attributesfile"],
@@ -50,11 +59,18 @@ func (k *Keeper) needs(ctx context.Context, of string) (int64, error) {
 	}
 	a.marks = marksOf(a.files)
 	if len(modules) == 0 { // whether one is dirty shows in no file of this repository
-		k.mu.Lock()
-		k.last = a
-		k.mu.Unlock()
+		s.mu.Lock()
+		s.last = a
+		s.mu.Unlock()
 	}
 	return a.need, nil
+}
+
+// holds reports whether the repository is as it was, as far as its files tell: what an agent could put where git reads
+// and writes is looked for each time.
+func (a answer) holds() bool {
+	return marksOf(a.files) == a.marks && pipeIn(a.of) == "" &&
+		!slices.ContainsFunc(a.dirs, func(dir string) bool { return straightGit(dir) != nil })
 }
 
 // marksOf tells whether files are as they were.

@@ -137,9 +137,9 @@ func dirtyModule(ctx context.Context, environ []string, folder, commit string, d
 // spare is how much of a disk is to be free behind the making of a workspace.
 const spare = 64 << 20
 
-// need is what the files take on a disk; -1: without an index there is no estimate, and a full disk is an error of its
-// own.
-func (c *caller) need() int64 {
+// needOf is what the files of a repository take on a disk; -1: without an index there is no estimate, and a full disk
+// is an error of its own.
+func needOf(c *caller) int64 {
 	data, err := disk.Read(filepath.Join(c.dir, "index"), 4<<30)
 	if err != nil {
 		return -1
