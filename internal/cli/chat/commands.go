@@ -62,7 +62,7 @@ func commands() []command {
 			aliases: []string{"continue"}, early: true, run: resume},
 		{name: "compact", args: "[HINT]", help: "shorten the conversation; the hint says what to keep",
 			run: compact},
-		{name: "undo", args: "[TURN|redo]",
+		{name: "undo", args: "[TURN|merge ID|redo]",
 			help: "take back what tools did to files, or take that back; `troupe undo main --list` lists turns",
 			run:  planUndo},
 		{name: "fork", args: "PROMPT", help: "have a copy of the agent do something beside it, with all that it knows",

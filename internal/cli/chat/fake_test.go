@@ -371,7 +371,11 @@ func (f *fake) Turns(context.Context, troupe.SessionID) ([]wire.Turn, error) { r
 
 func (f *fake) PlanUndo(_ context.Context, _ troupe.SessionID, o wire.UndoOrder) (wire.Undo, error) {
 	if len(f.turns) > 0 {
-		f.tell(fmt.Sprintf("undo %d", o.Turn))
+		f.tell(strings.TrimSpace(fmt.Sprintf("undo %d %s", o.Turn, o.Merge)))
+	}
+	if o.Merge != "" {
+		return wire.Undo{Merge: &wire.MergeRef{ID: o.Merge, Name: "fixer"}, Plan: "p",
+			Files: []wire.UndoFile{{Path: "/ws/m", Action: wire.UndoRemove}}}, nil
 	}
 	if u, ok := f.undoes[o.Turn]; ok {
 		return u, nil

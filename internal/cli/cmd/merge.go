@@ -99,7 +99,8 @@ If you and the agent have changed the same place, nothing at all is written, and
 with both sides. --take mine keeps what is in your folder of each file that conflicts, and --take theirs
 takes what the agent did, whole files; all other files are merged. --hand-back has the agent resolve what
 conflicts: its worktree gets what your folder has, with the conflicts between markers, and the agent a
-message; merge again when it has ended. troupe undo takes a merge back. --into puts the agent's commits
+message; merge again when it has ended. The command that is printed takes exactly this merge back.
+--into puts the agent's commits
 on a branch that is not checked out instead, or on a new one; your files stay as they are.
 
 It is your own act: no rule of the agents judges it. Files that commands of agents may never write, such
@@ -254,8 +255,7 @@ func writeMerged(c *console.Console, m wire.MergedWorktree) error {
 	}
 	switch {
 	case m.Undo != "":
-		fmt.Fprintf(&b, "To take it back, with all that agents changed since the same turn began: %s\n",
-			console.Line(m.Undo, 0))
+		fmt.Fprintf(&b, "To take it back: %s\n", console.Line(m.Undo, 0))
 	case len(m.Files) > 0 && !m.DryRun && m.Branch == "":
 		b.WriteString("Its session is gone, so troupe undo cannot take it back; git can.\n")
 	}
