@@ -91,6 +91,7 @@ type history struct {
 	people  []undoEntry                     // what people merged into the folder
 	merges  []*merging                      // all merges, in order once it is finished
 	folders map[troupe.SessionID]*ownFolder // of agents' own, by whom they were made for
+	made    []string                        // names of folders of agents' own
 	forks   map[troupe.SessionID]string     // what people asked of them
 	names   map[troupe.SessionID]string     // of the agents, their paths
 	past    past
@@ -110,7 +111,7 @@ func (a undoing) history(ctx context.Context, root troupe.SessionID) (*history, 
 	}
 	err = a.app.trees.store.View(ctx, func(r store.Reader) error {
 		h.turns, h.steps, h.merges, h.folders = nil, nil, nil, make(map[troupe.SessionID]*ownFolder)
-		h.forks = make(map[troupe.SessionID]string)
+		h.forks, h.made = make(map[troupe.SessionID]string), nil
 		sessions, err := r.Sessions(store.Filter{Root: root})
 		if err != nil {
 			return err
@@ -157,7 +158,7 @@ func firstTurns(sessions []troupe.Session) map[troupe.SessionID]int {
 		case ok && up > 0:
 			out[s.ID] = up
 		default:
-			out[s.ID] = s.Coord.Reply
+			out[s.ID] = max(1, s.Coord.Reply) // a fork that a person asked for is born from no call
 		}
 	}
 	return out
@@ -249,7 +250,9 @@ func (l *logReader) event(e troupe.Event) {
 	defer l.marked()
 	switch b := e.Body.(type) {
 	case troupe.Created:
-		l.work = b.Workspace
+		if l.work = b.Workspace; l.work.Kind.Made() {
+			l.h.made = append(l.h.made, l.work.Name)
+		}
 	case troupe.WorkspaceSaved:
 		l.checkpoint(b.Checkpoint, b.After)
 	case troupe.WorkspaceChanged:

@@ -102,6 +102,7 @@ func (h *history) dealMerges() {
 		if m.by != "" {
 			count[m.turn]++
 			m.id = fmt.Sprintf("%d.%d", m.turn, count[m.turn])
+			m.name = h.whole(m.name)
 		}
 		t := &h.turns[m.turn-1]
 		t.Merges = append(t.Merges, m)
@@ -123,6 +124,16 @@ func (h *history) dealMerges() {
 	for _, m := range h.merges {
 		m.undone = by[m.id] > 0
 	}
+}
+
+// whole is the name of a worktree of which a call gave the beginning.
+func (h *history) whole(name string) string {
+	begins := func(made string) bool { return strings.HasPrefix(made, name) }
+	i := slices.IndexFunc(h.made, begins)
+	if i < 0 || slices.Contains(h.made, name) || slices.ContainsFunc(h.made[i+1:], begins) {
+		return name
+	}
+	return h.made[i]
 }
 
 // aside reports whether an undo took a merge back alone, or brought that back: going back to before a turn leaves it.
