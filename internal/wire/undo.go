@@ -95,12 +95,13 @@ type UndoOrder struct {
 type Undo struct {
 	Type    string           `json:"type"` // UndoType or RedoType
 	Session troupe.SessionID `json:"session_id"`
-	Turn    int              `json:"turn,omitempty"`         // back to before this turn
-	Merge   *MergeRef        `json:"undone_merge,omitempty"` // that is taken back alone, or was by the undo that is taken back
-	Applied bool             `json:"applied"`
-	Files   []UndoFile       `json:"files"` // once it is applied: those that were changed
-	Left    []UndoFile       `json:"left"`  // of one that was applied: those that were not
-	Same    []string         `json:"same"`  // files that hold already what they held then
+	Turn    int              `json:"turn,omitempty"` // back to before this turn
+	// Merge is taken back alone, or was by the undo that is taken back.
+	Merge   *MergeRef  `json:"undone_merge,omitempty"`
+	Applied bool       `json:"applied"`
+	Files   []UndoFile `json:"files"` // once it is applied: those that were changed
+	Left    []UndoFile `json:"left"`  // of one that was applied: those that were not
+	Same    []string   `json:"same"`  // files that hold already what they held then
 	// Commands may have changed anything since; what they changed is not undone.
 	Commands []Command `json:"commands"`
 	// Links in folders of agents' own were changed since, and stay as they are. Gone are such folders that are not

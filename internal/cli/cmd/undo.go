@@ -27,13 +27,15 @@ type undoFlags struct {
 }
 
 const undoLong = `Restore the files that a session's tools changed, its sub-agents' tools included, to what they
-were before a turn of the main agent. Without --to, the last turn that changed files is undone;
-run it again to undo the turn before.
+were before a turn of the main agent. Without --to, the last turn that changed files, or the last
+merge, is undone; run it again to undo the one before.
+
+What you merged with troupe merge is a step of its own, and has an entry in --list. --merge takes
+back that merge and nothing else, whatever came after it; so it does of merges by agents.
 
 If something else has changed one of the files since, no file is restored, unless --force is
 given. Changes made by shell commands are not known and are not undone; the commands are
-listed. What you merged with troupe merge is undone by itself: it has an entry of its own in --list,
-and --merge takes back that one and nothing else, whatever came after. Only in a folder of an agent's own, such as a worktree, is everything known and
+listed. Only in a folder of an agent's own, such as a worktree, is everything known and
 undone, what commands changed included, apart from ignored files, links and commits. An undo
 can be reverted with --redo.`
 

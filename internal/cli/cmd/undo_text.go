@@ -101,7 +101,8 @@ func writePlan(c *console.Console, s wire.Session, u wire.Undo, force bool) erro
 // keptOf says where the work of a folder is that is gone.
 func keptOf(g wire.GoneFolder) string {
 	if g.Branch != "" {
-		return "Its work is on the branch " + console.Line(g.Branch, 0) + "."
+		return "Its work is on the branch " + console.Line(g.Branch, 0) + "; to see it: troupe diff " +
+			console.Line(g.Name, 0)
 	}
 	return "Its work is kept: troupe diff " + console.Line(g.Name, 0)
 }
