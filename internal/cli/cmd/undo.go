@@ -44,7 +44,8 @@ func newUndo(c *console.Console) *cobra.Command {
 	var f undoFlags
 	cmd := &cobra.Command{
 		Use: "undo [ID|NAME]", Short: "Put back the files that a session's tools changed", Long: undoLong,
-		Example: "troupe undo --list\ntroupe undo --to 3 --dry-run\ntroupe undo --merge 1\ntroupe undo 7k3f --yes\ntroupe undo --redo",
+		Example: "troupe undo --list\ntroupe undo --to 3 --dry-run\ntroupe undo --merge 1\n" +
+			"troupe undo 7k3f --yes\ntroupe undo --redo",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return console.Usage("troupe undo takes one session; it is the newest of this folder if none is named")

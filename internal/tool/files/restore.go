@@ -46,10 +46,7 @@ func now(path string) ([]byte, os.FileInfo, error) {
 	return nil, nil, misplaced(err)
 }
 
-// LinkHash is by what a link is known in the place of content: where it leads, and that it is a link.
-func LinkHash(to []byte) string { return AsLink(tool.Hash(to)) }
-
-// AsLink is the LinkHash of a link whose target has a hash.
+// AsLink is by what a link is known in the place of content: the hash of where it leads, and that it is a link.
 func AsLink(hash string) string { return linkPrefix + hash }
 
 const linkPrefix = "link:"
@@ -59,7 +56,7 @@ func ContentOf(hash string) (content string, link bool) { return strings.CutPref
 
 // Found is what stands at a path. The zero value is: nothing.
 type Found struct {
-	Hash    string // a LinkHash for a link
+	Hash    string // AsLink of a link
 	Content []byte // of a link, where it leads
 	Mode    os.FileMode
 }
@@ -121,7 +118,7 @@ type Staged struct {
 // Stage prepares to put content in the place of what stands at path, or to remove it if
 // content is nil. The file must hold what has the hash was, or not exist if that is empty.
 // An existing file keeps its mode and owner; one that comes back gets mode, or that of any
-// new file if mode is 0. A link is in its place only if was is a LinkHash.
+// new file if mode is 0. A link is in its place only if was is one's hash.
 func Stage(path, was string, content *[]byte, mode os.FileMode) (*Staged, error) {
 	return stage(path, was, content, mode, false)
 }
@@ -203,7 +200,7 @@ func hashOf(content []byte, info os.FileInfo) string {
 		return ""
 	}
 	if info.Mode()&fs.ModeSymlink != 0 {
-		return LinkHash(content)
+		return AsLink(tool.Hash(content))
 	}
 	return tool.Hash(content)
 }
