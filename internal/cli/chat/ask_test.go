@@ -166,7 +166,8 @@ func TestRequestInAWorktree(t *testing.T) {
 		"┃ why: it ran with what was allowed and wanted to create b; yes lets it write anywhere in " +
 		"~/trees/fixer-1 but at protected places\n┃ y  yes, once\n┃ s  yes, for this session: Bash(touch a b)\n" +
 		"┃ a  yes, always\n┃ s and a allow it anything in the folder of the agent that runs it, " +
-		"here ~/trees/fixer-1, but at protected places, and any host that the settings allow\n┗━ n  no; n and words says why\n"
+		"here ~/trees/fixer-1, but at protected places, and any host that the settings allow\n" +
+		"┗━ n  no; n and words says why\n"
 	if got := showRequest(r, &box{local: time.UTC, home: "/home/u"}); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
