@@ -36,7 +36,7 @@ diff does. NAME is that of the worktree, a beginning that no other has, or its s
 			case c.OutTTY:
 				d.Text = console.Visible(d.Text)
 			}
-			_, err = fmt.Fprint(c.Out, console.PaintDiff(c.Color(c.OutTTY), d.Text))
+			_, err = fmt.Fprint(console.Verbatim(c.Out), console.PaintDiff(c.Color(c.OutTTY), d.Text))
 			return err
 		}),
 	}
