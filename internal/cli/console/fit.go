@@ -32,7 +32,7 @@ func (c *Console) FitErr(text string) string {
 	}
 	lines := strings.Split(text, "\n")
 	for i := range lines {
-		lines[i] = FitLine(lines[i], c.Width)
+		lines[i] = fitLine(lines[i], c.Width)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -52,7 +52,7 @@ func (f *fitted) Write(p []byte) (int, error) {
 	for line := range strings.Lines(string(p)) {
 		text, ended := strings.CutSuffix(line, "\n")
 		if !f.within {
-			text = FitLine(text, f.width)
+			text = fitLine(text, f.width)
 		}
 		b.WriteString(text)
 		if f.within = !ended; ended {
@@ -68,8 +68,8 @@ func (f *fitted) Write(p []byte) (int, error) {
 // label is what a line begins with that stands apart from what is said of it.
 var label = regexp.MustCompile(`^ *\S+( \S+)*?  +`)
 
-// FitLine breaks a line between words into rows of at most a width. Sequences that colour it are no part of its words.
-func FitLine(line string, width int) string {
+// fitLine breaks a line between words into rows of at most a width. Sequences that colour it are no part of its words.
+func fitLine(line string, width int) string {
 	if ansi.StringWidth(line) <= width {
 		return line
 	}
