@@ -131,7 +131,7 @@ func (f *fake) Begin(_ context.Context, b wire.Begin) (wire.Begun, error) {
 	}
 	f.tell(strings.TrimSpace(fmt.Sprintf("begin %s%v %s %s", b.Resume, b.Continue, b.Model, b.Mode)))
 	if len(f.history) == 0 {
-		f.add(rootID, troupe.Created{Profile: troupe.Profile{Type: "main"}})
+		f.add(rootID, troupe.Created{Profile: troupe.Profile{Type: "main"}, Workspace: worksIn(b.Worktree)})
 	}
 	if b.Prompt != "" {
 		f.add(rootID, troupe.Started{Run: 1})
