@@ -37,7 +37,7 @@ func (m merger) Merge(env tool.Env, name, take string) (out toolworktree.Merging
 	}
 	out = toolworktree.Merging{Name: row.Workspace.Name, Left: got.Left}
 	if len(got.Conflicts) > 0 {
-		out.Conflicts = conflictText(row.Workspace.Name, got.Conflicts)
+		out.Conflicts = conflictText(row.Workspace.Name, got.Conflicts) + unresolvedText(row.Workspace, got.Unresolved)
 		for _, c := range got.Conflicts {
 			out.Conflicting = append(out.Conflicting, tool.Resolve(c.Path))
 		}
@@ -90,9 +90,12 @@ func (m merger) HandBack(ctx context.Context, env tool.Env, name string, judged 
 	if err != nil {
 		return "", err
 	}
+	if len(got.Marked) == 0 && len(got.Open) == 0 {
+		return fmt.Sprintf("What conflicted with %s is no conflict any more, and its markers are gone. Merge it now.",
+			w.Name), nil
+	}
 	text := fmt.Sprintf("The worktree %s has what your folder has now, and the conflicts between markers in: %s.",
-		w.Name,
-		strings.Join(got.Marked, ", "))
+		w.Name, strings.Join(got.Marked, ", "))
 	if len(got.Open) > 0 {
 		text += "\nNot shown by markers: " + conflictText(w.Name, got.Open)
 	}
@@ -341,6 +344,20 @@ func conflictText(name string, all []worktree.Conflict) string {
 		}
 	}
 	return b.String()
+}
+
+// unresolvedText says which files still have markers, and what can be done about them.
+func unresolvedText(w troupe.Workspace, files []string) string {
+	if len(files) == 0 {
+		return ""
+	}
+	names := make([]string, len(files))
+	for i, path := range files {
+		names[i] = strings.TrimPrefix(path, w.Of+"/")
+	}
+	return fmt.Sprintf("\nIts worktree still has the markers of conflicts that were handed back in: %s. take: mine or "+
+		"theirs decides about these files, and with hand_back its agent is to resolve them once more.\n",
+		strings.Join(names, ", "))
 }
 
 // maxConflictText is how many bytes of conflicts a model is shown.

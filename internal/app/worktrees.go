@@ -86,7 +86,7 @@ func (a worktrees) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wir
 		return out, err
 	}
 	out.Already, out.Added, out.Removed = merged.Already, merged.Added, merged.Removed
-	out.Left = append(out.Left, merged.Left...)
+	out.Left, out.Unresolved = append(out.Left, merged.Left...), merged.Unresolved
 	for _, c := range merged.Conflicts {
 		out.Conflicts = append(out.Conflicts, shownConflict(c))
 	}

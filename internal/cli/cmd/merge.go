@@ -172,6 +172,10 @@ func merge(ctx context.Context, c *console.Console, a api.API, m wire.WorktreeMe
 
 // tellHandedBack sends the agent what it is to do, and says what happens now.
 func tellHandedBack(ctx context.Context, a api.API, m wire.MergedWorktree) (string, error) {
+	if len(m.HandedBack) == 0 && len(m.Conflicts) == 0 {
+		return fmt.Sprintf("What conflicted is no conflict any more, and its markers are gone. Now: troupe merge %s\n",
+			console.Line(m.Worktree.Name, 64)), nil
+	}
 	if m.Worktree.Status == "" {
 		return "Its session was removed: resolve them there yourself.\n", nil
 	}
@@ -213,7 +217,9 @@ func writeHandedBack(c *console.Console, m wire.MergedWorktree, said string) err
 		fmt.Fprintf(&b, "conflict %s: %s\n", console.Line(inFolder(m.Worktree.Folder, x.Path), 0),
 			console.Line(x.Why, 0))
 	}
-	fmt.Fprintf(&b, "Your files are as they were; the conflicts are in %s.\n", console.Line(m.Worktree.Folder, 0))
+	if len(m.HandedBack) > 0 || len(m.Conflicts) > 0 {
+		fmt.Fprintf(&b, "Your files are as they were; the conflicts are in %s.\n", console.Line(m.Worktree.Folder, 0))
+	}
 	_, err := fmt.Fprint(c.Out, b.String()+said)
 	return err
 }
@@ -268,6 +274,15 @@ func inFolder(folder, text string) string {
 	return strings.TrimPrefix(text, strings.TrimSuffix(folder, "/")+"/")
 }
 
+// inFolders shows several paths below a folder.
+func inFolders(folder string, paths []string) string {
+	names := make([]string, len(paths))
+	for i, path := range paths {
+		names[i] = inFolder(folder, path)
+	}
+	return strings.Join(names, ", ")
+}
+
 // hunkLines is how many lines of each side of a conflict are shown.
 const hunkLines = 20
 
@@ -287,6 +302,10 @@ func writeConflicts(c *console.Console, b *strings.Builder, m wire.MergedWorktre
 			writeSide(b, color, greenCode, theirs, "+", h.Theirs)
 		}
 	}
+	if len(m.Unresolved) > 0 {
+		fmt.Fprintf(b, "%s was handed conflicts and still has the markers of them in: %s\n", name,
+			console.Line(inFolders(m.Folder, m.Unresolved), 0))
+	}
 	fmt.Fprintf(b, "Nothing was written: %s.\n", conflictsIn(m))
 	if m.Branch == "" {
 		fmt.Fprintf(b, "To keep yours, or to take what the agent did: troupe merge %s --take mine, or --take theirs\n",
@@ -294,7 +313,11 @@ func writeConflicts(c *console.Console, b *strings.Builder, m wire.MergedWorktre
 		if branch := console.Line(m.Worktree.Branch, 0); branch != "" {
 			fmt.Fprintf(b, "To resolve it yourself, commit what you have and run: git merge %s\n", branch)
 		}
-		fmt.Fprintf(b, "To have its agent resolve it: troupe merge %s --hand-back; then merge again.\n", name)
+		again := ""
+		if len(m.Unresolved) > 0 {
+			again = " once more"
+		}
+		fmt.Fprintf(b, "To have its agent resolve it%s: troupe merge %s --hand-back; then merge again.\n", again, name)
 		return
 	}
 	fmt.Fprintf(b, "The branch %s is as it was. To bring it to your files instead: troupe merge %s\n",
