@@ -144,32 +144,52 @@ func (m merger) find(env tool.Env, name string) (row worktree.Row, into worktree
 	if err != nil {
 		return row, into, err
 	}
-	var found, near []worktree.Row
+	named, err := m.named(s, name)
+	if err != nil {
+		return row, into, err
+	}
+	var found, near, agents []worktree.Row
 	for _, r := range rows {
 		w := r.Workspace
 		switch {
 		case !troupe.Within(env.Cwd, w.Of) || troupe.Within(env.Cwd, w.Top):
 		case w.Name == name || string(w.Owner) == name:
 			found = append(found, r)
+		case slices.Contains(named, w.Owner):
+			agents = append(agents, r)
 		case strings.HasPrefix(w.Name, name):
 			near = append(near, r)
 		}
 	}
-	if len(found) == 0 {
-		found = near
+	for _, more := range [][]worktree.Row{agents, near} {
+		if len(found) == 0 {
+			found = more
+		}
 	}
 	switch len(found) {
 	case 0:
 		return row, into, fmt.Errorf("there is no worktree %q of this folder", name)
 	case 1:
 	default:
-		return row, into, fmt.Errorf("several worktrees begin with %q; name one whole", name)
+		return row, into, fmt.Errorf("several worktrees are called %q, or begin so; name one whole", name)
 	}
 	p, err := m.app.policyOf(s.Cwd)
 	if err == nil {
 		into.Hidden, err = m.guard.keptFrom(m.guard.ctx(), p, found[0].Workspace.Of, env.Hidden)
 	}
 	return found[0], into, err
+}
+
+// named are the agents of a session's tree that have a name.
+func (m merger) named(s troupe.Session, name string) (ids []troupe.SessionID, err error) {
+	err = m.app.trees.store.View(m.guard.ctx(), func(r store.Reader) error {
+		list, err := r.Sessions(store.Filter{Root: s.Root, Name: name})
+		for _, one := range list {
+			ids = append(ids, one.ID)
+		}
+		return err
+	})
+	return ids, err
 }
 
 // ofTree refuses a workspace of another tree, whose agents are not there to resolve anything.

@@ -58,7 +58,7 @@ func writeWorktrees(c *console.Console, list []wire.Worktree, all bool) error {
 	if all {
 		columns = append(columns, col{Title: "BESIDE", Spare: 1})
 	}
-	t := c.Table(append(columns, col{Title: "HOLDS"})...)
+	t := c.Table(append(columns, col{Title: "HOLDS", Uncut: true})...).Whole()
 	for _, w := range list {
 		row := []any{console.Line(w.Name, 40), console.Line(worktreeOwner(w), 32), worktreeAge(c.Now().Sub(w.Made)),
 			console.Line(cmp.Or(w.Branch, "-"), 48), worktreeSize(w.Bytes)}
@@ -151,8 +151,8 @@ func newWorktreesPrune(c *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "prune [NAME...]", Short: "Remove the folders whose work you have", Args: console.Args(0, -1),
 		Long: `Remove the folders that agents have of their own, and what is kept for them, where you have all of their
-work or where there is none. What would be lost stays, and is told with the reason. Branches that
-troupe has made stay until they are merged into yours.`,
+work or where there is none. What would be lost stays, and is told with the reason. The branches
+that troupe made for them go too; commits that no branch of yours has stay below refs/troupe.`,
 		Example:           "troupe worktrees prune --dry-run\ntroupe worktrees prune\ntroupe worktrees prune fixer",
 		ValidArgsFunction: c.Worktrees,
 		RunE: inHome(c, func(ctx context.Context, a api.API, args []string) error {
