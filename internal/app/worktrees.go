@@ -275,7 +275,7 @@ func (l looking) one(ctx context.Context, q wire.WorktreeQuery) (worktree.Row, e
 	}
 	return worktree.Row{}, &troupe.UserError{
 		Problem: fmt.Sprintf("there is no worktree named %q, and no agent of that name has one", name),
-		Hint: "`troupe worktrees --all` lists them.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
+		Hint:    "`troupe worktrees --all` lists them.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
 }
 
 // ofAgent is the worktree of the only agent of a name.
