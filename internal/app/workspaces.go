@@ -66,8 +66,9 @@ func (w *workspaces) whose(err error) error {
 	}
 	s, e := w.app.trees.session(w.ctx(), taken.Owner)
 	if e != nil {
-		return &troupe.UserError{Problem: fmt.Sprintf("the worktree name %q is taken by a session that was removed (%s)",
-			taken.Name, taken.Owner), Err: err, Code: troupe.ExitUsage,
+		return &troupe.UserError{Err: err, Code: troupe.ExitUsage,
+			Problem: fmt.Sprintf("the worktree name %q is taken by a session that was removed (%s)", taken.Name,
+				taken.Owner),
 			Hint: fmt.Sprintf("Choose another name. `troupe worktrees prune %s` frees this one once you have its work.",
 				taken.Name)}
 	}
@@ -79,8 +80,9 @@ func (w *workspaces) whose(err error) error {
 	if name != "" {
 		name = fmt.Sprintf(" (%s)", name)
 	}
-	return &troupe.UserError{Problem: fmt.Sprintf("the worktree name %q is taken by %s %s%s", taken.Name, what, s.ID, name),
-		Hint: on + ". Or choose another name.", Err: err, Code: troupe.ExitUsage}
+	return &troupe.UserError{
+		Problem: fmt.Sprintf("the worktree name %q is taken by %s %s%s", taken.Name, what, s.ID, name),
+		Hint:    on + ". Or choose another name.", Err: err, Code: troupe.ExitUsage}
 }
 
 // plan settles one. An isolated one is a worktree where there can be one, and else a copy.

@@ -223,8 +223,8 @@ func renderMerge(b *strings.Builder, w *troupe.WorkspaceResult) {
 			fmt.Fprintf(b, "it was merged into your folder, uncommitted: %s\n", some(w.Merged))
 		}
 	case troupe.MergeHalf:
-		fmt.Fprintf(b, "the merge stopped half-way (%s); some of these may have been written into your folder: %s\n", why,
-			some(w.Merged))
+		fmt.Fprintf(b, "the merge stopped half-way (%s); some of these may have been written into your folder: %s\n",
+			why, some(w.Merged))
 	case troupe.MergeConflicts:
 		fmt.Fprintf(b, "it was not merged: both you and it changed the same places in: %s; MergeWorktree shows them\n",
 			some(w.Conflicts))

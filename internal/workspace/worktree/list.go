@@ -266,15 +266,15 @@ func (p place) pruneRefs(ctx context.Context, rec *record, c *caller) (why strin
 	if err != nil {
 		return "", err
 	}
-	branch, commands, stays, err := p.pruneBranch(ctx, rec, c, list)
+	branch, commands, stays, err := pruneBranch(ctx, c, rec.Own, list)
 	if err != nil {
 		return "", err
 	}
 	var stay []string
 	for line := range strings.Lines(list) {
 		id, name, _ := strings.Cut(strings.TrimSpace(line), " ")
-		lone, err := c.out(ctx, "rev-list", "-1", id, "--not", "--exclude="+refOf(p.ws, "*"), "--exclude="+cmp.Or(branch, "-"),
-			"--all")
+		lone, err := c.out(ctx, "rev-list", "-1", id, "--not", "--exclude="+refOf(p.ws, "*"),
+			"--exclude="+cmp.Or(branch, "-"), "--all")
 		if err != nil {
 			return "", err
 		}
@@ -298,12 +298,12 @@ func (p place) pruneRefs(ctx context.Context, rec *record, c *caller) (why strin
 
 // pruneBranch says whether the branch that was made for a workspace may go, as HEAD or one of the refs that are listed
 // has all of it: then its name, and the command; else why it stays, if it is there.
-func (p place) pruneBranch(ctx context.Context, rec *record, c *caller, refs string) (full string, commands []string,
-	stays string, err error) {
-	if rec.Own == "" {
+func pruneBranch(ctx context.Context, c *caller, own, refs string) (full string, commands []string, stays string,
+	err error) {
+	if own == "" {
 		return "", nil, "", nil
 	}
-	full = "refs/heads/" + rec.Own
+	full = "refs/heads/" + own
 	at := slices.IndexFunc(c.refs, func(r gitRef) bool { return r.name == full })
 	if at < 0 {
 		return "", nil, "", nil
@@ -313,7 +313,7 @@ func (p place) pruneBranch(ctx context.Context, rec *record, c *caller, refs str
 		return "", nil, "", err
 	}
 	if slices.Contains(strings.Split(out, "\n"), "branch "+full) {
-		return "", nil, "the branch " + rec.Own + " stays, for it is checked out", nil
+		return "", nil, "the branch " + own + " stays, for it is checked out", nil
 	}
 	id := c.refs[at].id
 	has := []string{"HEAD"}
@@ -326,5 +326,5 @@ func (p place) pruneBranch(ctx context.Context, rec *record, c *caller, refs str
 			return full, []string{"delete " + full + "\x00" + id + "\x00"}, "", nil
 		}
 	}
-	return "", nil, "the branch " + rec.Own + " stays, for it has commits that nothing else has", ctx.Err()
+	return "", nil, "the branch " + own + " stays, for it has commits that nothing else has", ctx.Err()
 }

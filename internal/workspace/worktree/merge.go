@@ -47,8 +47,8 @@ type Merged struct {
 	// Changes are to be written, all or none; none while there are Conflicts, unless those that merge were asked for.
 	Changes   []Change
 	Conflicts []Conflict
-	// Unresolved are the files that still have the markers of conflicts that were handed back: of these the workspace is
-	// taken to have what it had before.
+	// Unresolved are the files that still have the markers of conflicts that were handed back: of these the workspace
+	// is taken to have what it had before.
 	Unresolved []string
 	// Left names what is not brought over, with its reason.
 	Left []string

@@ -161,8 +161,9 @@ func (k *Keeper) apart(ws troupe.Workspace) error {
 			continue
 		}
 		if troupe.Within(other.Top, ws.Top) || troupe.Within(ws.Top, other.Top) {
-			return &troupe.UserError{Problem: fmt.Sprintf("a worktree cannot be named %q: session %s has the worktree %s",
-				ws.Name, other.Owner, other.Name),
+			return &troupe.UserError{
+				Problem: fmt.Sprintf("a worktree cannot be named %q: session %s has the worktree %s", ws.Name,
+					other.Owner, other.Name),
 				Hint: fmt.Sprintf("go on there with `troupe --resume %s`, or choose another name; `troupe worktrees "+
 					"prune %s` frees this one once you have its work", other.Owner, other.Name),
 				Err: &NameTaken{Owner: other.Owner, Name: other.Name}}
