@@ -96,7 +96,7 @@ func (m merger) HandBack(ctx context.Context, env tool.Env, name string, judged 
 			w.Name), nil
 	}
 	text := fmt.Sprintf("The worktree %s has what your folder has now, and the conflicts between markers in: %s.",
-		w.Name, strings.Join(got.Marked, ", "))
+		w.Name, namesOf(got.Marked))
 	if len(got.Open) > 0 {
 		text += "\nNot shown by markers: " + conflictText(w.Name, got.Open)
 	}
@@ -339,6 +339,17 @@ func publish(of string, s *files.Staged, c worktree.Change) error {
 	return err
 }
 
+// nameOf is a file's name as it stands in what a model is told: on one line, and no mark of the runtime's.
+func nameOf(path string) string { return troupe.Escape(troupe.VisibleLine(path)) }
+
+func namesOf(paths []string) string {
+	names := make([]string, len(paths))
+	for i, path := range paths {
+		names[i] = nameOf(path)
+	}
+	return strings.Join(names, ", ")
+}
+
 // mergeText is what a person is asked about.
 func mergeText(w troupe.Workspace, m worktree.Merged) string {
 	var b strings.Builder
@@ -351,7 +362,7 @@ func mergeText(w troupe.Workspace, m worktree.Merged) string {
 		case c.Was == "":
 			what = "create"
 		}
-		fmt.Fprintf(&b, "%s %s\n", what, c.Path)
+		fmt.Fprintf(&b, "%s %s\n", what, troupe.VisibleLine(c.Path))
 	}
 	return b.String()
 }
@@ -365,7 +376,7 @@ func conflictText(name string, all []worktree.Conflict) string {
 		fmt.Fprintf(&b, "%d files of %s conflict with what is here:\n", len(all), name)
 	}
 	for _, c := range all {
-		fmt.Fprintf(&b, "\n%s: %s\n", c.Path, c.Why)
+		fmt.Fprintf(&b, "\n%s: %s\n", nameOf(c.Path), troupe.VisibleLine(c.Why))
 		for _, h := range c.Hunks {
 			fmt.Fprintf(&b, "<<<<<<< %s, line %d\n%s=======\n%s>>>>>>> %s, line %d\n", cmp.Or(c.Ours, "your folder"),
 				h.Ours.First, h.Ours.Text, h.Theirs.Text, cmp.Or(c.Theirs, name), h.Theirs.First)
@@ -384,7 +395,7 @@ func unresolvedText(w troupe.Workspace, files []string) string {
 	}
 	names := make([]string, len(files))
 	for i, path := range files {
-		names[i] = strings.TrimPrefix(path, w.Of+"/")
+		names[i] = nameOf(strings.TrimPrefix(path, w.Of+"/"))
 	}
 	return fmt.Sprintf("\nIts worktree still has the markers of conflicts that were handed back in: %s. take: mine or "+
 		"theirs decides about these files, and with hand_back its agent is to resolve them once more.\n",

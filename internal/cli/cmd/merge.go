@@ -145,19 +145,20 @@ func tellHandedBack(ctx context.Context, a api.API, m wire.MergedWorktree) (stri
 	if len(m.HandedBack) > 0 {
 		b.WriteString("The conflicts are between markers in:\n")
 		for _, path := range m.HandedBack {
-			b.WriteString("  " + strings.TrimPrefix(path, top) + "\n")
+			b.WriteString("  " + troupe.VisibleLine(strings.TrimPrefix(path, top)) + "\n")
 		}
 		b.WriteString("Resolve each of them so that what both sides are for is kept, and take the markers out.\n")
 	}
 	for _, x := range m.Conflicts {
 		fmt.Fprintf(&b, "No marker can show this one; change the file so that both sides fit: %s: %s\n",
-			strings.TrimPrefix(x.Path, top), x.Why)
+			troupe.VisibleLine(strings.TrimPrefix(x.Path, top)), troupe.VisibleLine(x.Why))
 	}
 	t, err := a.Tree(ctx, m.Worktree.Session)
 	if err != nil {
 		return "", err
 	}
-	sent, err := a.Send(ctx, m.Worktree.Session, wire.Message{Text: b.String()})
+	typed := "" // these are no words of the person who merges: some are names of files
+	sent, err := a.Send(ctx, m.Worktree.Session, wire.Message{Text: b.String(), Spoken: wire.Spoken{Typed: &typed}})
 	if err != nil {
 		return "", fmt.Errorf("the conflicts are in the worktree %s, but its agent was not told: %w", m.Worktree.Name,
 			err)

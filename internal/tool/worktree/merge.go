@@ -171,5 +171,5 @@ func (c *merging) left() string {
 	if len(c.Left) == 0 {
 		return ""
 	}
-	return "\nNot brought over: " + strings.Join(c.Left, "; ")
+	return "\nNot brought over: " + troupe.Escape(troupe.VisibleLine(strings.Join(c.Left, "; ")))
 }

@@ -187,14 +187,27 @@ func (r repo) unstage(ctx context.Context, c *caller, tree string, hidden func(s
 	return changed, tree, err
 }
 
+// spans reports whether a path of a tree lies in a folder of ours that the tree itself does not lie in: that of an agent
+// which other agents are started from does.
+func spans(top, path, ours string) bool {
+	return troupe.Within(path, ours) && !troupe.Within(top, ours)
+}
+
+// isTemp reports whether a file is one that Troupe writes before it renames it to what it is for.
+func isTemp(name string) bool {
+	return strings.HasPrefix(name, ".troupe-") && strings.HasSuffix(name, ".tmp")
+}
+
 // leave takes out of a scan what is not carried over, and names it.
 func (k *Keeper) leave(top string, s *scan, hidden func(string) bool) []string {
 	var left []string
 	no := func(name string) bool {
 		path := filepath.Join(top, name)
 		switch {
-		case troupe.Within(path, k.folders) || troupe.Within(path, k.data):
+		case spans(top, path, k.folders) || spans(top, path, k.data):
 			return true // ours, in a repository that spans all of a home
+		case isTemp(filepath.Base(name)):
+			return true // of a change that is under way, or was when its process died
 		case hidden != nil && hidden(path):
 			left = append(left, name+": no agent may read it")
 			return true
@@ -203,7 +216,7 @@ func (k *Keeper) leave(top string, s *scan, hidden func(string) bool) []string {
 	}
 	s.here, s.gone = slices.DeleteFunc(s.here, no), slices.DeleteFunc(s.gone, no)
 	for _, name := range s.nested {
-		if !troupe.Within(filepath.Join(top, name), k.folders) {
+		if !spans(top, filepath.Join(top, name), k.folders) {
 			left = append(left, strings.TrimSuffix(name, "/")+": it is a repository of its own")
 		}
 	}

@@ -205,7 +205,7 @@ func (e *ending) commit(ctx context.Context, message string) error {
 	if tree == e.work && len(parents) == 1 {
 		return nil
 	}
-	if message == "" {
+	if message = troupe.VisibleLine(strings.TrimSpace(message)); message == "" { // some of it a model wrote
 		message = "What " + e.p.ws.Name + " left uncommitted"
 	}
 	if e.res.Tip, err = e.k.commit(ctx, e.r, e.work, message, parents...); err != nil {

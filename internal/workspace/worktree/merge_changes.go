@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/troupe-dev/troupe/internal/disk"
 )
@@ -166,7 +167,7 @@ func (s *side) change(ctx context.Context, d delta, out string) (c Change, why s
 	}
 	info, err := os.Lstat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR): // or a file is to make way for its folder
 		if d.was.id != "" {
 			return c, "it has just been removed", nil
 		}

@@ -1,0 +1,85 @@
+package worktree
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// TestWithin: an agent that is started from another one's folder begins with all that this one has, and its work merges
+// back into it.
+func TestWithin(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	outer := b.made("outer")
+	put(t, filepath.Join(outer.Top, "a.txt"), "changed\n")
+	put(t, filepath.Join(outer.Top, "new.txt"), "new\n")
+	inner, err := b.k.Plan(t.Context(), Wish{Owner: newID(t), Kind: troupe.WorkspaceTree, Name: "inner",
+		From: outer.Top})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.open(inner)
+	for name, want := range map[string]string{"a.txt": "changed\n", "new.txt": "new\n"} {
+		if got := get(filepath.Join(inner.Top, name)); got != want {
+			t.Errorf("%s is %q there, want %q", name, got, want)
+		}
+	}
+	put(t, filepath.Join(inner.Top, "a.txt"), "changed\nand more\n")
+	if m := b.merge(inner, Into{}); len(m.Conflicts) > 0 || len(m.Changes) != 1 {
+		t.Errorf("merged: %+v", m)
+	}
+}
+
+// TestUnderWay: files of changes that are under way in the caller's folder are no part of it.
+func TestUnderWay(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.write(".troupe-17-merge3.tmp", "half\n")
+	ws := b.made("fixer")
+	if _, err := os.Lstat(filepath.Join(ws.Top, ".troupe-17-merge3.tmp")); err == nil {
+		t.Error("an agent begins with a file of a merge that is under way")
+	}
+	put(t, filepath.Join(ws.Top, "a.txt"), "its\n")
+	b.write("sub/.troupe-17-x.tmp", "half\n")
+	if m := b.merge(ws, Into{}); len(m.Conflicts) > 0 || len(m.Changes) != 1 {
+		t.Errorf("merged: %+v", m)
+	}
+}
+
+// TestFileBecomesFolder: what an agent made of a file's name is merged.
+func TestFileBecomesFolder(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ws := b.made("fixer")
+	if err := os.Remove(filepath.Join(ws.Top, "a.txt")); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(ws.Top, "a.txt/x"), "x\n")
+	m := b.merge(ws, Into{})
+	if len(m.Conflicts) > 0 || len(m.Changes) != 2 {
+		t.Fatalf("merged: %+v", m)
+	}
+	if _, err := Apply(b.dir, m.Changes); err != nil || get(filepath.Join(b.dir, "a.txt/x")) != "x\n" {
+		t.Errorf("written: %v", err)
+	}
+}
+
+// TestSubjectOfCommit: what a model called its work is the subject of a commit, and nothing else.
+func TestSubjectOfCommit(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ws := b.made("fixer")
+	put(t, filepath.Join(ws.Top, "a.txt"), "its\n")
+	res, err := b.k.Close(t.Context(), ws, Ending{Message: "Mend it\x1b[2J\n\nSigned-off-by: Ada <ada@x>"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := b.git(b.dir, "log", "-1", "--format=%B", res.Tip)
+	if strings.Contains(text, "\x1b") || strings.Count(strings.TrimSpace(text), "\n") > 0 {
+		t.Errorf("the commit says %q", text)
+	}
+}
