@@ -271,12 +271,27 @@ func (d Definition) Resolve(at Place, s troupe.Spawn) (troupe.Profile, error) {
 			p.Tools = append(p.Tools, tool.Name)
 		}
 	}
+	p.Team = s.Team
+	p.Tools = append(p.Tools, d.asMember(at.Offer, s.Team)...)
 	p.Tools = sorted(p.Tools)
 	if unmet := d.unmet(at.Offer); len(unmet) > 0 {
 		note := "its definition names tools that no MCP server here offers: " + strings.Join(unmet, ", ")
 		p.Notes = append(p.Notes, note)
 	}
 	return p, nil
+}
+
+// asMember are the tools that agents of this type have besides as members of a team: to write to its others, to share
+// its board, and to start agents that they wait for. What the definition takes away stays away.
+func (d Definition) asMember(offer []troupe.ToolFacts, team string) (more []string) {
+	for _, tool := range offer {
+		gets := tool.Holder == troupe.Members || tool.Holder == troupe.Correspondents ||
+			tool.Schedule == troupe.Birth && d.All
+		if team != "" && gets && !slices.Contains(d.Without, tool.Name) {
+			more = append(more, tool.Name)
+		}
+	}
+	return more
 }
 
 // has reports whether agents of this type get a tool.
@@ -307,7 +322,7 @@ func (d Definition) Holds(tool troupe.ToolFacts) (has bool, why string) {
 		return false, "agents start others only if tools names it"
 	case tool.Holder == troupe.NamedAgents && d.Name != Main:
 		return false, "agents ask the user only if tools names it"
-	case tool.Holder == troupe.MainAgent && d.Name != Main:
+	case (tool.Holder == troupe.MainAgent || tool.Holder == troupe.Members) && d.Name != Main:
 		return false, "it is the main agent's"
 	case tool.Holder == troupe.Planners && d.Name != Main && d.Mode != troupe.ModePlan:
 		return false, "agents show a plan only if permissionMode is plan, or tools names it"

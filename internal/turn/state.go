@@ -38,6 +38,7 @@ type State struct {
 	base   troupe.Tally // at the start of the run
 	clock  clock        // when the time began to count that the run may take
 	halt   halt         // the last stop that was delivered
+	leave  leave        // the last wish of the lead of its team that it comes to an end
 	warned []string     // limits the session was warned of
 	window window
 	// changed is the request that the last event opened or settled; nil if it did neither.
@@ -62,6 +63,7 @@ type ofTree struct {
 	Caps     troupe.Caps
 	Settings troupe.Settings
 	Board    board
+	Team     *troupe.Team // that it leads; nil: none
 }
 
 // exchange is how far the session has come in talking to its model.
