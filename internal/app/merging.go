@@ -71,7 +71,7 @@ func brought(ctx context.Context, a *App, w troupe.Workspace, changes []worktree
 }
 
 // HandBack implements toolworktree.Merger.
-func (m merger) HandBack(ctx context.Context, env tool.Env, name string) (string, error) {
+func (m merger) HandBack(ctx context.Context, env tool.Env, name string, judged []string) (string, error) {
 	row, into, err := m.find(env, name)
 	if err != nil {
 		return "", err
@@ -85,6 +85,7 @@ func (m merger) HandBack(ctx context.Context, env tool.Env, name string) (string
 			return "", err
 		}
 	}
+	into.Judge = func(paths []string) error { return stillJudged(judged, paths) }
 	got, err := m.app.keeper.HandBack(ctx, w, into)
 	if err != nil {
 		return "", err
@@ -96,6 +97,16 @@ func (m merger) HandBack(ctx context.Context, env tool.Env, name string) (string
 		text += "\nNot shown by markers: " + conflictText(w.Name, got.Open)
 	}
 	return text + "\nTell its agent with SendMessage to resolve them there, and merge again when it has ended.", nil
+}
+
+// stillJudged refuses what was not judged: the folder goes on while a call is judged.
+func stillJudged(judged, paths []string) error {
+	for _, path := range paths {
+		if !slices.Contains(judged, tool.Resolve(path)) {
+			return fmt.Errorf("%s conflicts too by now; merge again to see all that does", path)
+		}
+	}
+	return nil
 }
 
 // open makes a folder again as its agent would find it when it goes on.

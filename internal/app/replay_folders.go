@@ -125,6 +125,6 @@ func (p playedMerger) Merge(env tool.Env, name, _ string) (toolworktree.Merging,
 }
 
 // HandBack implements toolworktree.Merger.
-func (playedMerger) HandBack(context.Context, tool.Env, string) (string, error) {
+func (playedMerger) HandBack(context.Context, tool.Env, string, []string) (string, error) {
 	return "", errors.New("a replay hands nothing back")
 }

@@ -28,6 +28,9 @@ func indirect(top string, homes, gits, protected []string, add func(path, why st
 			add(path, why)
 		}
 	}
+	for _, path := range slices.Clone(protected) { // what lies in folders of hooks, such as .husky
+		protected = append(protected, entriesOf(path)[1:]...)
+	}
 	for _, n := range configsOf(top, homes, gits) {
 		n.read()
 		for _, place := range n.places {
@@ -45,7 +48,7 @@ func indirect(top string, homes, gits, protected []string, add func(path, why st
 	for _, file := range strategies(top, gits) {
 		inside(file, "it may have git run a program of a folder git-merge-*")
 	}
-	for _, folder := range []string{".claude", ".claude/agents", ".claude/commands", ".claude/skills",
+	for _, folder := range []string{".husky/_", ".claude", ".claude/agents", ".claude/commands", ".claude/skills",
 		".claude/output-styles", ".troupe", ".troupe/agents", ".troupe/output-styles", ".agents", ".agents/subagents"} {
 		protected = append(protected, entriesOf(filepath.Join(top, folder))...)
 	}

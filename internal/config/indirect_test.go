@@ -16,7 +16,8 @@ func TestIndirectIsProtected(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		".git/HEAD": "ref: refs/heads/main\n", "settings.json": "{}", "scripts/pre-commit": "",
+		".git/HEAD": "ref: refs/heads/main\n", "settings.json": "{}", "scripts/pre-commit": "", "scripts/push.sh": "",
+		"scripts/hooks/commit-msg": "", "scripts/inner": "",
 		".git/config":       "[include]\n\tpath = ../project.gitconfig\n[core]\n\thooksPath = tools/hooks\n",
 		"project.gitconfig": "[include] path = more.gitconfig\n",
 	} {
@@ -32,6 +33,8 @@ func TestIndirectIsProtected(t *testing.T) {
 		".git/hooks/pre-commit": "../../step", "step": "scripts/pre-commit",
 		".claude/settings.json": "../settings.json",
 		".claude/agents":        "../agents",
+		".husky/pre-push":       "../push", "push": "scripts/push.sh", ".githooks": "scripts/hooks",
+		".husky/_/pre-commit": "../../scripts/inner", ".lefthook/pre-push": "../scripts/new",
 	} {
 		path := filepath.Join(dir, link)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -46,7 +49,8 @@ func TestIndirectIsProtected(t *testing.T) {
 		"step": true, "scripts/pre-commit": true, "project.gitconfig": true, "more.gitconfig": true,
 		"tools/hooks/pre-push": true, "settings.json": true, "agents/a.md": true,
 		"scripts/other": false, "tools/x": false,
-		".hg/hgrc": true, ".jj/repo/config.toml": true,
+		"push": true, "scripts/push.sh": true, "scripts/hooks/pre-push": true, "scripts/inner": true,
+		"scripts/new": true,
 	} {
 		if _, covered := p.Covers(filepath.Join(dir, name)); covered != want {
 			t.Errorf("%s: protected %v, want %v", name, covered, want)

@@ -154,7 +154,7 @@ func names(p *rule.Pattern, g *guard) bool {
 		all := true
 		for j, own := range g.own {
 			s := p.Segs[i+j]
-			all = all && s.Kind == rule.Literal && own.MatchName(s.Text, false)
+			all = all && s.Kind == rule.Literal && own.MatchName(s.Text, true)
 		}
 		if all {
 			return true

@@ -47,6 +47,12 @@ func TestProtected(t *testing.T) {
 		{"Edit(~/.config/**)", "/home/u/.config/troupe/x", false},
 		{"Edit(//data/**)", "/data/troupe/x", false},
 		{"Edit(//data/troupe/**)", "/data/troupe/x", true},
+		// Names that are the same where case makes no difference.
+		{"Edit", "/proj/.GIT/config", false},
+		{"Edit(.git/config)", "/proj/.Git/Config", false},
+		{"Edit(.Git/Config)", "/proj/.Git/Config", true},
+		{"Edit", "/proj/sub/.Claude/settings.json", false},
+		{"Edit(/**)", "/proj/.CLAUDE/Settings.local.json", false},
 		{"Edit", "/proj/.git/hooksx", true},
 		{"Edit", "/proj/.gitconfig", true},
 		{"Edit(.git/**)", "/proj/.git/description", true},
@@ -64,7 +70,7 @@ func TestProtected(t *testing.T) {
 		troupe.ModeDontAsk: troupe.Deny, troupe.ModeBypass: troupe.Allow,
 	} {
 		for _, file := range []string{"/proj/.git/hooks/x", "/proj/new/.claude/settings.local.json",
-			"/proj/.git/./config"} {
+			"/proj/.git/./config", "/proj/.GIT/hooks/x", "/proj/.Claude/settings.json"} {
 			q := query("Edit", writes(file))
 			q.Protected, q.Chain[0].Mode = protected, mode
 			d := Decide(q)

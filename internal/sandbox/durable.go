@@ -59,13 +59,13 @@ func (l *ledger) keep(dir string) error {
 		return nil
 	}
 	var err error
-	if l.kept, err = writeDown(dir, entries); err != nil {
+	if l.kept, err = writeDown(dir, entries, maxKept); err != nil {
 		return fmt.Errorf("write down what is protected, which comes before a command on this kernel: %w", err)
 	}
 	return nil
 }
 
-func writeDown(dir string, entries []entry) (k *written, err error) {
+func writeDown(dir string, entries []entry, most int) (k *written, err error) {
 	var p page
 	for _, e := range entries {
 		l := line{Path: e.path, Top: e.top, Number: e.number}
@@ -77,6 +77,10 @@ func writeDown(dir string, entries []entry) (k *written, err error) {
 	data, err := json.Marshal(p)
 	if err != nil {
 		return nil, err
+	}
+	if len(data) > most { // what is not read whole is not put back
+		return nil, fmt.Errorf("the protected paths, of which %s is one, hold too many files to be guarded on this "+
+			"kernel, which has no seccomp notifications", entries[0].path)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -129,7 +131,7 @@ func TestKeepWhileSettled(t *testing.T) {
 	}
 	failed := 0
 	for range 100 {
-		k, err := writeDown(dir, []entry{{path: "/p", top: "/"}})
+		k, err := writeDown(dir, []entry{{path: "/p", top: "/"}}, maxKept)
 		if err != nil {
 			failed++
 			t.Log(err)
@@ -140,5 +142,21 @@ func TestKeepWhileSettled(t *testing.T) {
 	settling.Wait()
 	if failed > 0 {
 		t.Errorf("%d ledgers were not written down", failed)
+	}
+}
+
+// TestLedgerTooLarge: what could not be read whole after a kill is not taken for guarded: the command does not start.
+func TestLedgerTooLarge(t *testing.T) {
+	t.Parallel()
+	dir, top := t.TempDir(), t.TempDir()
+	var entries []entry
+	for i := range 20 {
+		entries = append(entries, entry{path: filepath.Join(top, strconv.Itoa(i)), top: top})
+	}
+	if k, err := writeDown(dir, entries, 100); err == nil || !strings.Contains(err.Error(), "too many files") {
+		t.Errorf("it is written down: %v, %v", k, err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left are %v (%v)", left, err)
 	}
 }

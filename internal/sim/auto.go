@@ -60,6 +60,15 @@ func (h *watch) autoJudged(st *turn.State, e troupe.Event, b troupe.AutoJudged) 
 	h.w.res.Verdicts++
 }
 
+// letByAuto reports whether the model of mode auto has just said yes to a call.
+func (h *watch) letByAuto(id troupe.SessionID, c *turn.Call) bool {
+	st := h.states[id]
+	if st == nil || st.Reply() != c.Reply || c.Index >= len(st.Calls) {
+		return false
+	}
+	return h.w.autoSaid[autoKey(id, &st.Calls[c.Index])] == troupe.Allow
+}
+
 // answeredByModel: the model of mode auto answers only what it allowed just now, and opens nothing but the folder and
 // the network.
 func (h *watch) answeredByModel(st *turn.State, e troupe.Event, b troupe.RequestAnswered) {

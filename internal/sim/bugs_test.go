@@ -70,6 +70,12 @@ func TestPlantedBugs(t *testing.T) {
 		"a folder has another base after a crash": onWorkspaces(func(w session.Workspaces) session.Workspaces {
 			return &rebased{Workspaces: w}
 		}),
+		"a base is made anew by whoever opens a folder":         without("find the base"),
+		"what a log calls saved is kept by no ref":              without("keep"),
+		"a ref is moved to what was not handed over":            without("hand over"),
+		"a collection takes what is handed over":                without("pin"),
+		"an end is told and the caller's repository has no ref": without("name the tip"),
+		"a base is kept by no ref":                              without("keep the base"),
 		"an end tells another tip than is kept": onWorkspaces(func(w session.Workspaces) session.Workspaces {
 			return elsewhere{w}
 		}),
@@ -125,6 +131,7 @@ func TestPlantedBugs(t *testing.T) {
 		"a summary forgets the list":                             onTx(func(tx txn) txn { return listless{tx} }),
 		"a question is answered with another option":             onTx(func(tx txn) txn { return misheard{tx} }),
 		"a fork goes on from another event":                      onTx(func(tx txn) txn { return shifting{tx} }),
+		"births of forks do not count":                           onTx(func(tx txn) txn { return &uncounted{Tx: tx} }),
 		"a fork's log does not say that it is one":               onTx(func(tx txn) txn { return regrown{tx} }),
 		"what is ticked off the list is forgotten":               onTx(func(tx txn) txn { return unticked{tx} }),
 	} {

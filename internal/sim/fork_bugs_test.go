@@ -53,3 +53,25 @@ func (t regrown) Append(l troupe.Lease, s troupe.Session, events []troupe.Event)
 	}
 	return t.Tx.Append(l, s, events)
 }
+
+// uncounted leaves forks out of the number of births.
+type uncounted struct {
+	store.Tx
+	forks int
+}
+
+func (t *uncounted) Append(l troupe.Lease, s troupe.Session, events []troupe.Event) error {
+	for _, e := range events {
+		if b, ok := e.Body.(troupe.Created); ok && b.Fork != nil {
+			t.forks++
+		}
+	}
+	return t.Tx.Append(l, s, events)
+}
+
+func (t *uncounted) AddTree(root troupe.SessionID, d troupe.TreeDelta) error {
+	n := min(t.forks, d.Total)
+	d.Total -= n
+	t.forks -= n
+	return t.Tx.AddTree(root, d)
+}

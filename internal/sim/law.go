@@ -384,8 +384,9 @@ func (h *watch) begins(r runner, env tool.Env) {
 			h.w.broken("%s/%s runs %s(%s), and was judged %+v", id, env.CallID, r.name, r.input, said)
 		}
 		asked := h.often[effectKey(env.OutputDir, env.CallID)] > 0
+		said := h.letByAuto(id, &c) // it is logged with what came of the call
 		allowed := func(d troupe.Decision) bool {
-			return (d.Effect == troupe.Allow || asked && d.Effect == troupe.Ask) &&
+			return (d.Effect == troupe.Allow || (asked || said && d.Auto) && d.Effect == troupe.Ask) &&
 				(r.name == "Read" || d.Sandbox == level)
 		}
 		until := r.at
@@ -493,7 +494,9 @@ func (h *watch) answered(st *turn.State, e troupe.Event, b troupe.RequestAnswere
 	}
 	// A yes that comes while the call is judged anew says the same as what was granted, and is kept for who said it.
 	if b.Effect == troupe.Allow && !since.IsZero() {
-		since = since.Add(-judgedAnew)
+		if since = since.Add(-judgedAnew); since.Before(h.w.stalled) && since.After(h.w.stopped) {
+			since = h.w.stopped.Add(-judgedAnew) // the machine did not keep up
+		}
 	}
 	needed := func(d troupe.Decision) bool { return !settles(d, &c.Request.RequestBody) }
 	if c.Request.Kind.OfAgent() {

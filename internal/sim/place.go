@@ -16,20 +16,15 @@ import (
 // trees is where folders of sessions lie.
 const trees = "/sim-trees/"
 
-// ground is a session's own folder and the refs that keep what is in it. Content is how many effects it has seen; they
-// outlive processes.
-type ground struct {
-	there   bool
-	content int
-	kept    int // how much of it a ref reaches
-	base    string
-	toldOf  string // the base that the log names
-	told    int    // the content that it names last
+// places implements session.Workspaces over a model of git: two repositories, what they hold, and the refs that keep
+// it. Every operation is a sequence of durable steps, and may be cut off before each by the death of its process.
+type places struct {
+	p       *process
+	without string // a step that is left out, which is a bug
 }
 
-// places implements session.Workspaces over a model of refs. Every operation stops now and then for long enough to be
-// cut off there by the death of its process.
-type places struct{ p *process }
+// Without leaves a step out of every operation.
+func (s places) Without(step string) session.Workspaces { return places{s.p, step} }
 
 func (places) Plan(asks troupe.Session, w session.Wish) (troupe.Workspace, error) {
 	if strings.HasPrefix(w.Title, "Twin") {
@@ -44,10 +39,11 @@ func (places) Plan(asks troupe.Session, w session.Wish) (troupe.Workspace, error
 func (w *world) ground(id troupe.SessionID) *ground {
 	if w.grounds == nil {
 		w.grounds = make(map[troupe.SessionID]*ground)
+		w.caller = newRepository(nil)
 	}
 	g := w.grounds[id]
 	if g == nil {
-		g = &ground{}
+		g = &ground{id: id, keeper: newRepository(w.caller)}
 		w.grounds[id] = g
 	}
 	return g
@@ -55,8 +51,24 @@ func (w *world) ground(id troupe.SessionID) *ground {
 
 // goesOn lets time pass, and reports whether the process is still there behind it.
 func (s places) goesOn(ctx context.Context) bool {
-	s.p.w.sleep(ctx, time.Duration(s.p.w.rng.IntN(40))*time.Millisecond)
+	w := s.p.w
+	w.sleep(ctx, time.Duration(w.rng.IntN(40))*time.Millisecond)
 	return ctx.Err() == nil && !s.p.dead
+}
+
+// step does one thing that outlives the process, which may die before it. It reports whether the process lives.
+func (s places) step(ctx context.Context, g *ground, name string, do func()) bool {
+	if s.p.w.one(3) && !s.goesOn(ctx) {
+		return false
+	}
+	if s.p.w.one(4) {
+		s.p.w.collect()
+	}
+	if name != s.without {
+		do()
+		s.p.w.holds(g)
+	}
+	return true
 }
 
 func (s places) Open(ctx context.Context, o session.Opening) (troupe.WorkspaceBase, error) {
@@ -68,18 +80,43 @@ func (s places) Open(ctx context.Context, o session.Opening) (troupe.WorkspaceBa
 	if !s.goesOn(ctx) {
 		return troupe.WorkspaceBase{}, context.Canceled
 	}
-	if g.base == "" {
-		w.bases++
-		g.base = "base" + strconv.Itoa(w.bases)
+	base := ""
+	find := func() { base = w.caller.refs[g.baseRef()] }
+	begin := func() {
+		if base == "" {
+			w.bases++
+			base = "base" + strconv.Itoa(w.bases)
+			w.caller.objects[base] = commit{of: g.id}
+			s.pins(base)
+		}
 	}
-	if !s.goesOn(ctx) {
+	name := func() { // the ref is made, and never moved: who comes second takes what is there
+		if w.caller.refs[g.baseRef()] == "" || s.without == "find the base" {
+			w.caller.refs[g.baseRef()] = base
+		}
+		base = w.caller.refs[g.baseRef()]
+		delete(w.caller.pinned, base)
+	}
+	fill := func() {
+		if !g.there {
+			g.there, g.content = true, w.kept(g)
+		}
+	}
+	if !s.step(ctx, g, "find the base", find) || !s.step(ctx, g, "make the base", begin) ||
+		!s.step(ctx, g, "keep the base", name) || !s.step(ctx, g, "fill", fill) {
 		return troupe.WorkspaceBase{}, context.Canceled
 	}
-	if !g.there {
-		g.there, g.content = true, g.kept
-	}
 	s.goesOn(ctx)
-	return troupe.WorkspaceBase{Commit: g.base}, nil
+	return troupe.WorkspaceBase{Commit: base}, nil
+}
+
+// keeps has the runtime's repository keep what is in the folder.
+func (s places) keeps(ctx context.Context, g *ground) (content int, id string, lives bool) {
+	content = g.content
+	lives = s.goesOn(ctx) &&
+		s.step(ctx, g, "take", func() { id = g.take(content, s.p.w.caller.refs[g.baseRef()]) }) &&
+		s.step(ctx, g, "keep", func() { g.keeper.forward(savedRef, id) })
+	return content, id, lives
 }
 
 func (s places) Save(ctx context.Context, at troupe.Session, u session.Unsaved) (troupe.Checkpoint, error) {
@@ -87,11 +124,10 @@ func (s places) Save(ctx context.Context, at troupe.Session, u session.Unsaved) 
 	if s.p.w.one(60) {
 		return troupe.Checkpoint{}, fmt.Errorf("an object cannot be written")
 	}
-	n := g.content
-	if !s.goesOn(ctx) {
+	n, _, lives := s.keeps(ctx, g)
+	if !lives {
 		return troupe.Checkpoint{}, context.Canceled
 	}
-	g.kept = max(g.kept, n)
 	return s.p.w.checkpoint(n, u.Last), nil
 }
 
@@ -109,31 +145,69 @@ func (w *world) checkpoint(content int, last string) troupe.Checkpoint {
 }
 
 func (s places) Close(ctx context.Context, at troupe.Session, c session.Closing) (troupe.WorkspaceResult, error) {
-	work := at.Workspace
+	work, w := at.Workspace, s.p.w
 	out := troupe.WorkspaceResult{Kind: work.Kind, Name: work.Name, Folder: work.Folder, Branch: work.Branch,
 		Kept: c.Stay}
-	g := s.p.w.ground(work.Owner)
-	if s.p.w.one(60) {
+	g := w.ground(work.Owner)
+	if w.one(60) {
 		return out, fmt.Errorf("the caller's repository is locked")
 	}
-	n := g.content
-	if !s.goesOn(ctx) {
+	n, id, lives := s.keeps(ctx, g)
+	if !lives {
 		return out, context.Canceled
 	}
-	g.kept = max(g.kept, n)
-	if !s.goesOn(ctx) {
-		return out, context.Canceled
+	if c.Stay == "" && n > 0 {
+		if lives, err := s.hand(ctx, g, id); !lives {
+			return out, context.Canceled
+		} else if err != nil {
+			return out, err
+		}
 	}
-	run := s.p.w.checkpoint(g.kept, c.Began)
-	out.Base, out.Tip, out.Run = g.base, strconv.Itoa(g.kept), &run
-	if c.Stay == "" && g.content == g.kept {
+	kept := w.kept(g)
+	run := w.checkpoint(kept, c.Began)
+	out.Base, out.Tip, out.Run = w.caller.refs[g.baseRef()], strconv.Itoa(kept), &run
+	if c.Stay == "" {
+		leave := func() {
+			if g.content == kept {
+				g.there, out.Gone = false, true
+			}
+		}
 		if c.Going != nil {
 			c.Going(ctx)
 		}
-		g.there, out.Gone = false, true
+		if !s.step(ctx, g, "remove", leave) {
+			return out, context.Canceled
+		}
 	}
 	s.goesOn(ctx)
 	return out, nil
+}
+
+// pins keeps what a ref is about to lead to from being collected.
+func (s places) pins(id string) {
+	if s.without != "pin" {
+		s.p.w.caller.pinned[id] = true
+	}
+}
+
+// hand has the caller's repository keep a commit. What is handed over is pinned until its ref is there.
+func (s places) hand(ctx context.Context, g *ground, id string) (lives bool, err error) {
+	caller := s.p.w.caller
+	copies := func() {
+		caller.objects[id] = g.keeper.objects[id]
+		s.pins(id)
+	}
+	names := func() {
+		// Another process that handed the same over may have unpinned it.
+		if s.without != "pin" && s.without != "hand over" && !caller.whole(id) {
+			err = errLost
+			return
+		}
+		caller.forward(g.tipRef(), id)
+	}
+	lives = s.step(ctx, g, "hand over", copies) && s.step(ctx, g, "name the tip", names) &&
+		s.step(ctx, g, "unpin", func() { delete(caller.pinned, id) })
+	return lives, err
 }
 
 // acts notes an effect in the folder that a call acts in. It is false where there is none.
@@ -162,6 +236,7 @@ func (w *world) placed(s troupe.Session, body troupe.Body) {
 			w.broken("the base of %s was %s and is %s", s.ID, g.toldOf, b.Base.Commit)
 		}
 		g.toldOf = b.Base.Commit
+		w.holds(g)
 	case troupe.WorkspaceSaved:
 		if b.Checkpoint.Tree == "" || s.Workspace.Owner != s.ID {
 			return
@@ -171,24 +246,28 @@ func (w *world) placed(s troupe.Session, body troupe.Body) {
 		if b.Checkpoint.Files != n-g.told {
 			w.broken("%s: a checkpoint of %d on one of %d has %d effects", s.ID, n, g.told, b.Checkpoint.Files)
 		}
-		g.told = n
+		g.told, g.logged = n, max(g.logged, n)
+		w.holds(g)
 	case troupe.Ended:
 		w.evident(s, b.Outcome)
 		if strings.Contains(b.Outcome.Error, "not the one that it worked in") {
 			w.broken("%s ended: %s", s.ID, b.Outcome.Error)
 		}
 		if r := b.Outcome.Workspace; r != nil && r.Into != "" && r.NotMerged == "" {
-			for i := range w.ground(s.Workspace.Owner).kept {
+			for i := range w.kept(w.ground(s.Workspace.Owner)) {
 				if path := broughtFile(s.Workspace, i); !w.brought[path] {
 					w.broken("%s says that its work was merged, and %s is not there", s.ID, path)
 				}
 			}
 		}
 		if b.Outcome.Workspace != nil && b.Outcome.Workspace.Gone {
-			if n, err := strconv.Atoi(b.Outcome.Workspace.Tip); err != nil || n != w.ground(s.Workspace.Owner).kept {
-				w.broken("%s ended with %q, and %d is kept", s.ID, b.Outcome.Workspace.Tip,
-					w.ground(s.Workspace.Owner).kept)
+			g := w.ground(s.Workspace.Owner)
+			n, err := strconv.Atoi(b.Outcome.Workspace.Tip)
+			if kept := w.kept(g); err != nil || n != kept {
+				w.broken("%s ended with %q, and %d is kept", s.ID, b.Outcome.Workspace.Tip, kept)
 			}
+			g.ended = max(g.ended, n)
+			w.holds(g)
 		}
 	}
 }
@@ -215,17 +294,6 @@ func (w *world) evident(s troupe.Session, o troupe.Outcome) {
 	w.ground(s.Workspace.Owner).told, _ = strconv.Atoi(o.Workspace.Run.Tree)
 }
 
-// unreached names a folder that is gone with something that no ref reaches; "" if there is none.
-func (w *world) unreached() string {
-	for id, g := range w.grounds {
-		if !g.there && g.content > g.kept {
-			return fmt.Sprintf("the folder of %s is gone, and of its %d effects only %d are kept", id, g.content,
-				g.kept)
-		}
-	}
-	return ""
-}
-
 // Merge implements session.Workspaces. Each effect that is kept is a file in the caller's tree, once.
 func (s places) Merge(ctx context.Context, at troupe.Session, _ session.Into) (out session.Merge, err error) {
 	w := s.p.w
@@ -237,7 +305,7 @@ func (s places) Merge(ctx context.Context, at troupe.Session, _ session.Into) (o
 		return out, nil
 	}
 	work := at.Workspace
-	for i := range w.ground(work.Owner).kept {
+	for i := range w.kept(w.ground(work.Owner)) {
 		if path := broughtFile(work, i); !w.brought[path] {
 			out.Files = append(out.Files, troupe.FileTouch{Path: path, Wrote: true, New: true})
 		}

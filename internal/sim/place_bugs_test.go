@@ -15,6 +15,18 @@ func onWorkspaces(wrap func(session.Workspaces) session.Workspaces) func() func(
 	}
 }
 
+// without leaves a step of what is done to folders out.
+func without(step string) func() func(*session.Deps) {
+	return onWorkspaces(func(w session.Workspaces) session.Workspaces {
+		if m, ok := w.(interface {
+			Without(step string) session.Workspaces
+		}); ok {
+			return m.Without(step)
+		}
+		return w
+	})
+}
+
 // unmade says that a folder is there before it is.
 type unmade struct{ session.Workspaces }
 

@@ -51,7 +51,7 @@ func (w *world) start() *process {
 		Guard:       guard{w},
 		Plans:       plans{w},
 		Auto:        autoModel{p},
-		Workspaces:  places{p},
+		Workspaces:  places{p: p},
 		Notify: func(root, id troupe.SessionID, seq int64, events []troupe.Event) {
 			w.watch.law.placed(p, id, seq)
 			w.audience.announced(p, root, id, seq, events)

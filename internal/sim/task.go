@@ -96,8 +96,9 @@ func (w *world) playTask() {
 		w.watch.idles(soonest.at)
 	}
 	if soonest != nil && (len(due) == 0 || w.one(40)) {
+		was := w.now
 		if w.now = soonest.at; len(due) > 0 {
-			w.stalled = w.now
+			w.stalled, w.stopped = w.now, was
 		}
 		due = append(due, soonest)
 	}

@@ -324,6 +324,9 @@ func (h *watch) idles(until time.Time) {
 		if noticed.Before(h.w.stalled) {
 			noticed = h.w.stalled
 		}
+		if began := st.Session.StartedAt; noticed.Before(began) {
+			noticed = began // a run that began when its time was up already
+		}
 		if st.Session.Status.Live() && st.Session.Run > 0 && !d.IsZero() && until.After(noticed.Add(h.w.grace())) {
 			h.w.broken("session %s: its time was up at %s, and it is %s and waits until %s", id, d,
 				st.Session.Status.For(st.Session.Waiting), until)

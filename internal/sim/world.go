@@ -58,6 +58,7 @@ type lasting struct {
 	runs    map[string]int               // how often each command was run
 	grounds map[troupe.SessionID]*ground // folders of sessions, by whom they were made for
 	bases   int                          // commits that they began with
+	caller  *repository                  // that the folders were made from
 	// Files that merges wrote, and those that a log said would be written.
 	brought, announced map[string]bool
 }
@@ -69,6 +70,7 @@ type schedule struct {
 	running *task // what runs now, if it is a task
 	idle    []*coroutine
 	stalled time.Time // when the machine last went on after it had not kept up
+	stopped time.Time // and since when it had not
 }
 
 // owners are the processes that matter to the tree.
@@ -164,9 +166,6 @@ func (w *world) one(n int) bool { return w.rng.IntN(n) == 0 }
 // step plays one task, or a calamity, or lets somebody speak. It returns false when the tree
 // has come to rest and nobody wants anything any more.
 func (w *world) step() (bool, error) {
-	if lost := w.unreached(); lost != "" {
-		w.broken("%s", lost)
-	}
 	w.bury()
 	if len(w.coming) == 0 && (w.live == nil || w.live.dead || w.live == w.left) {
 		if w.live != nil && w.one(3) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -151,6 +152,42 @@ func TestCacheMarks(t *testing.T) {
 		}
 		if !json.Valid(got) {
 			t.Errorf("not JSON: %s", got)
+		}
+	}
+}
+
+// TestForkMarks: what a fork is sent first has the head of its parent, with the marks of that, byte for byte, then what
+// the parent was sent last, and behind that a mark where the parent's request ended: there it is in the cache.
+func TestForkMarks(t *testing.T) {
+	t.Parallel()
+	text := func(role troupe.Role, s string) troupe.Message {
+		return troupe.Message{Role: role, Blocks: []troupe.Block{troupe.Text(s)}}
+	}
+	sent := []troupe.Message{text(troupe.User, "u1"), text(troupe.Assistant, "a1"), text(troupe.User, "u2")}
+	own := append(slices.Clone(sent), text(troupe.Assistant, "its reply"), text(troupe.User, "what it is to do"))
+	for _, p := range []*Provider{New(Options{}), New(Options{NoAutoCache: true})} {
+		parent, fork := conversation(t, p, 2, sent...), conversation(t, p, 1, own...)
+		fork.Fresh, fork.FreshBlocks = 2, lookback
+		whole := func(r model.Request) []byte {
+			b, err := io.ReadAll(p.body(r).Reader())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return b
+		}
+		was, is := whole(parent), whole(fork)
+		// With marks of its own the parent's last message carries one; else the service puts it there.
+		upTo, _ := bytes.CutSuffix(was, []byte(`]}`))
+		if !p.o.NoAutoCache {
+			upTo, _ = bytes.CutSuffix(was, []byte(`}]}]`+cacheMark+`}`))
+			upTo = append(upTo, []byte(cacheMark+`}]}`)...)
+		}
+		if !bytes.HasPrefix(is, upTo) {
+			t.Errorf("the fork is sent\n%s\nwhich does not begin as its parent's, with a mark at its end\n%s", is,
+				upTo)
+		}
+		if n := bytes.Count(is, []byte(cacheMark)); n > 4 {
+			t.Errorf("%d marks", n)
 		}
 	}
 }

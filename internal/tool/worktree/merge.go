@@ -22,9 +22,9 @@ type Merger interface {
 	// write. It writes nothing. An error is meant for the model.
 	// take is the side that is taken of files that both have changed: "mine", "theirs", or "" for neither.
 	Merge(env tool.Env, name, take string) (Merging, error)
-	// HandBack puts what conflicts into the agent's worktree and says what the agent finds there. An error is meant for
-	// the model.
-	HandBack(ctx context.Context, env tool.Env, name string) (string, error)
+	// HandBack puts what conflicts into the agent's worktree and says what the agent finds there. Where other files
+	// conflict by now than were judged, nothing is put there. An error is meant for the model.
+	HandBack(ctx context.Context, env tool.Env, name string, judged []string) (string, error)
 }
 
 // Merging is one merge that was worked out.
@@ -129,7 +129,7 @@ func (c *merging) Preview(tool.Env) (text string, futile bool) {
 func (c *merging) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	switch {
 	case c.back:
-		text, err := c.merger.HandBack(ctx, env, c.name)
+		text, err := c.merger.HandBack(ctx, env, c.name, c.Conflicting)
 		if err != nil {
 			return tool.Errorf("Nothing was handed back: %v", err), nil
 		}

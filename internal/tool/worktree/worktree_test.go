@@ -3,6 +3,7 @@ package worktree_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -86,11 +87,11 @@ func (m fakeMerger) Merge(_ tool.Env, name, take string) (worktree.Merging, erro
 	return out, nil
 }
 
-func (fakeMerger) HandBack(_ context.Context, _ tool.Env, name string) (string, error) {
+func (fakeMerger) HandBack(_ context.Context, _ tool.Env, name string, judged []string) (string, error) {
 	if name == "clean" {
 		return "", errors.New("it has no conflicts")
 	}
-	return "it has the conflicts now", nil
+	return fmt.Sprint("it has the conflicts now in ", judged), nil
 }
 
 // TestMerge: a merge is judged as an edit of exactly the files that it writes, and writes nothing where it conflicts.
@@ -111,7 +112,7 @@ func TestMerge(t *testing.T) {
 			false, false},
 		`{"worktree":"half"}`:                   {2, "The merge stopped half way: b.go has changed", true, true},
 		`{"worktree":"moved"}`:                  {1, "Nothing was merged: something else has changed it", true, false},
-		`{"worktree":"clash","hand_back":true}`: {1, "it has the conflicts now", false, false},
+		`{"worktree":"clash","hand_back":true}`: {1, "it has the conflicts now in [/p/a.go]", false, false},
 		`{"worktree":"clean","hand_back":true}`: {0, "Nothing was handed back: it has no conflicts", true, false},
 	} {
 		applied := false

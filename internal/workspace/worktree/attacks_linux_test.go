@@ -100,6 +100,8 @@ func TestHostileSubmodules(t *testing.T) {
 	head := b.git(b.dir, "rev-parse", "HEAD")
 	for name, settings := range map[string]string{
 		"ext":     "url = ext::" + command + "\n\tupdate = !" + command,
+		"file":    "url = file://" + b.home + "/project\n\tupdate = checkout\n\tshallow = true",
+		"short":   "url = -u" + command + "\n\tbranch = -u" + command,
 		"options": "url = --upload-pack=" + command + "\n\tupdate = rebase",
 		"out": "url = " + b.home + "\n\tupdate = !" + command +
 			"\n\tignore = none\n\tfetchRecurseSubmodules = true",
@@ -120,7 +122,8 @@ func TestHostileSubmodules(t *testing.T) {
 	b.git(b.dir, "commit", "-qm", "submodules")
 	ws := b.plan("hostile")
 	base := b.open(ws)
-	if len(base.Left) != 3 || there(filepath.Join(ws.Top, "ext", ".git")) {
+	if len(base.Left) != 5 || there(filepath.Join(ws.Top, "ext", ".git")) ||
+		there(filepath.Join(ws.Top, "file", ".git")) {
 		t.Errorf("left: %v", base.Left)
 	}
 	put(t, filepath.Join(ws.Top, "a.txt"), "2\n")

@@ -36,7 +36,7 @@ func (p place) base(ctx context.Context, r repo, c *caller, rec *record, m Makin
 		return baseGone(rec.Base)
 	}
 	if !there {
-		if err := p.room(c); err != nil {
+		if err := p.roomFor(needOf(c)); err != nil {
 			return err
 		}
 		if rec.Base, err = p.k.present(ctx, p, r, c, m); err != nil {

@@ -60,7 +60,7 @@ func (p place) fill(ctx context.Context, r repo, c *caller, rec *record, m Makin
 
 // agentRepository makes the repository that the agent sees. Nothing of ours depends on it from then on.
 func (p place) agentRepository(ctx context.Context, r repo, c *caller, rec *record, kept kept) error {
-	y, err := carryOf(c)
+	y, err := carryOf(c, p.k.folders)
 	if err != nil {
 		return err
 	}

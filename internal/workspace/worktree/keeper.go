@@ -41,6 +41,8 @@ type Keeper struct {
 	free          func(folder string) (bytes int64, known bool)
 	// step is called between operations, for tests that end the process there.
 	step func(name string) error
+	// asked is what git said of the last repository that was planned for.
+	asked answers
 }
 
 // New makes a Keeper. Nothing is written before a workspace is opened.

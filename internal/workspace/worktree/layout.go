@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/troupe-dev/troupe/internal/disk"
 )
@@ -31,7 +32,7 @@ type carry struct {
 	stores   []string
 }
 
-func carryOf(c *caller) (carry, error) {
+func carryOf(c *caller, folders string) (carry, error) {
 	if c == nil {
 		// The bytes of a copy are those of its files, whatever attributes they ask for.
 		return carry{format: "sha1", files: map[string][]byte{
@@ -42,6 +43,10 @@ func carryOf(c *caller) (carry, error) {
 		if value, ok := c.settings[name]; ok && (name != "core.excludesfile" || isFile(value)) {
 			y.settings[name] = value
 		}
+	}
+	if !folds(c.top) && !folds(folders) {
+		// It is not so, and git would not see files of an agent's whose names differ from others in case alone.
+		delete(y.settings, "core.ignorecase")
 	}
 	// Where git does not find these beside HEAD, they are those of the main worktree.
 	for name, folders := range map[string][]string{
@@ -62,6 +67,26 @@ func carryOf(c *caller) (carry, error) {
 	return y, err
 }
 
+// folds reports whether a folder, or the nearest one above it that is there, can be called by another case of its name.
+func folds(folder string) bool {
+	swap := func(r rune) rune {
+		if low := unicode.ToLower(r); low != r {
+			return low
+		}
+		return unicode.ToUpper(r)
+	}
+	for at := folder; at != filepath.Dir(at); at = filepath.Dir(at) {
+		info, err := os.Lstat(at)
+		other := filepath.Join(filepath.Dir(at), strings.Map(swap, filepath.Base(at)))
+		if err != nil || other == at {
+			continue
+		}
+		same, err := os.Lstat(other)
+		return err == nil && os.SameFile(info, same)
+	}
+	return false
+}
+
 // isFile reports whether a file can be read without waiting.
 func isFile(path string) bool {
 	info, err := os.Stat(path)
@@ -70,7 +95,7 @@ func isFile(path string) bool {
 
 // writeKeeper makes the keeper, or makes it whole again: what is there of it stays.
 func writeKeeper(p place, c *caller) error {
-	y, err := carryOf(c)
+	y, err := carryOf(c, p.k.folders)
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,8 @@ type Into struct {
 	Partial bool
 	// Theirs and Ours are paths of which that side is taken as it is, whatever the other has.
 	Theirs, Ours []string
+	// Judge is asked about the files that conflict before they are handed back; nil: nobody has to be.
+	Judge func(paths []string) error
 }
 
 // Change is one file that a merge writes.
@@ -154,7 +156,7 @@ func (k *Keeper) mergeTree(ctx context.Context, p place, rec *record, tree strin
 
 // prepare makes the repository of the computation, and settles the three trees.
 func (m *merging) prepare(ctx context.Context, scratch, tree string) error {
-	if err := writeKeeper(place{repo: scratch}, m.caller); err != nil {
+	if err := writeKeeper(place{k: m.k, repo: scratch}, m.caller); err != nil {
 		return err
 	}
 	stores := filepath.Join(m.p.repo, "objects") + "\n"

@@ -26,7 +26,7 @@ func Apply(top string, changes []Change) (written []string, err error) {
 	defer func() { err = errors.Join(err, root.Close()) }()
 	for _, c := range changes {
 		name := strings.TrimPrefix(c.Path, strings.TrimSuffix(top, "/")+"/")
-		if name == c.Path || !filepath.IsLocal(name) || slices.Contains(strings.Split(name, "/"), ".git") {
+		if name == c.Path || !filepath.IsLocal(name) || slices.ContainsFunc(strings.Split(name, "/"), ofGit) {
 			return written, fmt.Errorf("write %s: it is not a file of %s", c.Path, top)
 		}
 		if err := apply(root, name, c); err != nil {
@@ -36,6 +36,9 @@ func Apply(top string, changes []Change) (written []string, err error) {
 	}
 	return written, nil
 }
+
+// ofGit reports whether a name is that of a repository's own folder, also where case makes no difference.
+func ofGit(name string) bool { return strings.EqualFold(name, ".git") }
 
 // apply makes one change. A link is never gone through: the folder is opened part by part.
 func apply(root *os.Root, name string, c Change) (err error) {

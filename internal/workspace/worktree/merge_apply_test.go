@@ -56,6 +56,8 @@ func TestApply(t *testing.T) {
 			Content: []byte("../outside/f"), Link: true}, "777 f was", false},
 		{"outside", "", Change{Path: filepath.Join(top, "new"), Content: []byte("new\n"), Mode: 0o644}, "", true},
 		{"up", "", Change{Path: dir + "/../new", Content: []byte("new\n"), Mode: 0o644}, "", true},
+		{"a repository but for case", "", Change{Path: path("a/.GIT/config"), Content: []byte("new\n"), Mode: 0o644},
+			"", true},
 		{"a repository", "mkdir .git", Change{Path: path(".git/config"), Content: []byte("new\n"), Mode: 0o644}, "",
 			true},
 	} {

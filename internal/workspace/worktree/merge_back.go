@@ -55,6 +55,9 @@ func (m *merging) handBack(ctx context.Context) (Handed, error) {
 	if len(o.stages) == 0 {
 		return out, &troupe.UserError{Problem: "the work of " + m.p.ws.Name + " has no conflicts to be resolved in it"}
 	}
+	if err := m.judged(o); err != nil {
+		return out, err
+	}
 	tree, err := m.marked(ctx, o, &out)
 	if err != nil {
 		return out, err
@@ -84,6 +87,18 @@ func (m *merging) handBack(ctx context.Context) (Handed, error) {
 	written, err := Apply(m.p.ws.Top, changes)
 	out.Files = len(written)
 	return out, err
+}
+
+// judged asks whether what conflicts by now may be handed back.
+func (m *merging) judged(o *outcome) error {
+	if m.in.Judge == nil {
+		return nil
+	}
+	var paths []string
+	for _, c := range m.conflicts(o) {
+		paths = append(paths, c.Path)
+	}
+	return m.in.Judge(paths)
 }
 
 // marked is the tree that the workspace gets: what merges, and the conflicts between markers.

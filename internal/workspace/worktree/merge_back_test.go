@@ -206,3 +206,32 @@ func TestHandBackHalf(t *testing.T) {
 	}
 	b.fsck(filepath.Join(b.dir, ".git"))
 }
+
+// TestHandBackJudged: what conflicts by now is asked about before anything is handed back; a no leaves all as it is.
+func TestHandBackJudged(t *testing.T) {
+	b := newBench(t)
+	ws := b.made("judged")
+	put(t, filepath.Join(ws.Top, "a.txt"), "one\nzwei\nthree\n")
+	put(t, filepath.Join(ws.Top, "sub/b.txt"), "mine\n")
+	b.write("a.txt", "one\n2\nthree\n")
+	b.write("new.txt", "the caller's\n")
+	judge := Into{Judge: func(paths []string) error {
+		if len(paths) > 1 {
+			return errors.New(strings.Join(paths, " "))
+		}
+		return nil
+	}}
+	b.write("sub/b.txt", "theirs\n") // after it was judged
+	_, err := b.k.HandBack(t.Context(), ws, judge)
+	want := filepath.Join(b.dir, "a.txt") + " " + filepath.Join(b.dir, "sub/b.txt")
+	if err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if get(filepath.Join(ws.Top, "a.txt")) != "one\nzwei\nthree\n" || there(filepath.Join(ws.Top, "new.txt")) {
+		t.Error("something was handed back")
+	}
+	b.write("sub/b.txt", "b\n")
+	if h, err := b.k.HandBack(t.Context(), ws, judge); err != nil || len(h.Marked) != 1 {
+		t.Errorf("%+v, %v", h, err)
+	}
+}

@@ -267,3 +267,34 @@ func (b *bench) shell(dir, script string) string {
 	}
 	return string(out)
 }
+
+// TestMergeFoldedControl: where a repository says that case makes no difference, an agent's .Claude is no way around
+// the caller's .claude, tracked or new; its .GIT is never brought over.
+func TestMergeFoldedControl(t *testing.T) {
+	b := newBench(t)
+	b.git(b.dir, "config", "core.ignorecase", "true")
+	b.write(".claude/settings.json", "{}\n")
+	b.git(b.dir, "add", "-A")
+	b.git(b.dir, "commit", "-qm", "settings")
+	b.write(".claude/new.json", "mine\n") // not tracked
+	ws := b.made("folded")
+	for _, name := range []string{".Claude/settings.json", ".CLAUDE/new.json", "a/.GIT/config"} {
+		put(t, filepath.Join(ws.Top, name), "theirs\n")
+	}
+	m := b.merge(ws, Into{})
+	blocked := map[string]bool{}
+	for _, c := range m.Conflicts {
+		blocked[strings.TrimPrefix(c.Path, b.dir+"/")] = true
+	}
+	if !blocked[".Claude/settings.json"] || !blocked[".CLAUDE/new.json"] {
+		t.Errorf("in conflict: %v", blocked)
+	}
+	for _, c := range m.Changes {
+		if strings.EqualFold(filepath.Base(filepath.Dir(c.Path)), ".git") {
+			t.Errorf("it writes %s", c.Path)
+		}
+	}
+	if res := b.close(ws); res.Gone || get(filepath.Join(ws.Top, "a/.GIT/config")) != "theirs\n" {
+		t.Errorf("what git cannot keep is lost: %+v", res)
+	}
+}

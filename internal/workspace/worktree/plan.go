@@ -37,7 +37,7 @@ func (k *Keeper) Plan(ctx context.Context, w Wish) (troupe.Workspace, error) {
 	}
 	ws := troupe.Workspace{Kind: w.Kind, Owner: w.Owner, From: from, Of: from, Top: from, Folder: from}
 	around := top(from)
-	var c *caller
+	need := int64(-1)
 	switch w.Kind {
 	case troupe.WorkspaceReadOnly:
 		if around != "" {
@@ -54,10 +54,7 @@ func (k *Keeper) Plan(ctx context.Context, w Wish) (troupe.Workspace, error) {
 				copyHint+"; a hook of WorktreeCreate can make worktrees with another version control")
 		}
 		ws.Of = around
-		if c, err = k.callerOf(ctx, around); err == nil {
-			_, err = c.supported(ctx, k.environ)
-		}
-		if err != nil {
+		if need, err = k.asked.needs(ctx, k, around); err != nil {
 			return none, err
 		}
 	case troupe.WorkspaceCopy, troupe.WorkspaceEmpty:
@@ -74,10 +71,8 @@ func (k *Keeper) Plan(ctx context.Context, w Wish) (troupe.Workspace, error) {
 	if err := p.free(); err != nil {
 		return none, err
 	}
-	if c != nil {
-		if err := p.room(c); err != nil {
-			return none, err
-		}
+	if err := p.roomFor(need); err != nil {
+		return none, err
 	}
 	return ws, k.apart(ws) // the name of one whose folder is gone is taken, too
 }

@@ -137,16 +137,21 @@ func dirtyModule(ctx context.Context, environ []string, folder, commit string, d
 // spare is how much of a disk is to be free behind the making of a workspace.
 const spare = 64 << 20
 
-// room refuses to begin what the disk has no room for.
-func (p place) room(c *caller) error {
+// needOf is what the files of a repository take on a disk; -1: without an index there is no estimate, and a full disk
+// is an error of its own.
+func needOf(c *caller) int64 {
 	data, err := disk.Read(filepath.Join(c.dir, "index"), 4<<30)
 	if err != nil {
-		return nil //nolint:nilerr // there is no estimate, and a full disk is an error of its own
+		return -1
 	}
-	return p.roomFor(indexBytes(data, map[string]int{"sha1": 20, "sha256": 32}[c.format]))
+	return indexBytes(data, map[string]int{"sha1": 20, "sha256": 32}[c.format])
 }
 
+// roomFor refuses to begin what the disk has no room for; need is -1 if that is not known.
 func (p place) roomFor(need int64) error {
+	if need < 0 {
+		return nil
+	}
 	at := p.k.folders
 	for {
 		if _, err := os.Stat(at); err == nil || at == filepath.Dir(at) {
