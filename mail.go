@@ -31,7 +31,7 @@ const (
 	MailModel MailKind = "model"
 	// MailCompact has the receiver shorten its conversation; Blocks may say what to keep.
 	MailCompact MailKind = "compact"
-	// MailBoard wants something of the board, or answers that; Board is set.
+	// MailBoard wants something of the board or answers that; Board is set.
 	MailBoard MailKind = "board"
 	// MailFork has the receiver forked for what Blocks say; Forked is set.
 	MailFork MailKind = "fork"
@@ -48,7 +48,7 @@ func (k MailKind) Control() bool {
 	return false
 }
 
-// Words reports whether mail of this kind is what a person or an agent says to the receiver, which owes an answer to it.
+// Words reports whether mail of this kind is what a person or an agent says to the receiver, which owes it an answer.
 func (k MailKind) Words() bool { return k == MailPrompt || k == MailMessage }
 
 // Mail is a durable message to a session. It stands in the receiver's tree until the
@@ -81,10 +81,7 @@ type Mail struct {
 	Rule   *Rule       `json:"rule,omitempty"`   // MailGrant
 	Mode   Mode        `json:"mode,omitempty"`   // MailGrant; of auto Model is the one that judges
 	Model  string      `json:"model,omitempty"`  // MailModel
-	Forked *Forked     `json:"forked,omitempty"` // MailFork
-	// Message is what an agent's words are, and from which agent.
-	Message *AgentMessage `json:"message,omitempty"` // MailMessage
-	Board   *BoardMail    `json:"board,omitempty"`   // MailBoard
+	OfTeam
 	// Quiet mail wakes nobody: the receiver has itself been told to stop.
 	Quiet bool `json:"quiet,omitempty"`
 }
@@ -152,6 +149,11 @@ type Outcome struct {
 	Workspace *WorkspaceResult `json:"workspace,omitempty"`
 	// Output is the file with all of Result; "" if there is none.
 	Output string `json:"output,omitempty"`
+	AsTold
+}
+
+// AsTold is what an end is to the one that is told of it.
+type AsTold struct {
 	// Team is the team that the agent is a member of: it is idle, and not gone.
 	Team string `json:"team,omitempty"`
 	// Earlier is set where the end is told after the receiver has had the agent begin a later run.

@@ -72,3 +72,11 @@ func (m AgentMessage) Age() time.Duration { return time.Duration(m.Waited) * tim
 
 // ShutdownAfter is how long a member of a team has to come to an end of its own once it was asked to.
 const ShutdownAfter = 2 * time.Minute
+
+// OfTeam is what mail about working together holds.
+type OfTeam struct {
+	Forked *Forked `json:"forked,omitempty"` // MailFork
+	// Message is what an agent's words are, and from which agent.
+	Message *AgentMessage `json:"message,omitempty"` // MailMessage
+	Board   *BoardMail    `json:"board,omitempty"`   // MailBoard
+}

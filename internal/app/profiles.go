@@ -396,7 +396,8 @@ func (p *profiles) Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profi
 		return troupe.Profile{}, err
 	}
 	out, err := d.Resolve(profile.Place{
-		Offer: slices.Concat(p.tools.offer(parent.Depth+1-freeLevels(parent, sp) < p.Depth, sp.Team != ""), more), Model: parent.Model,
+		Offer:  slices.Concat(p.tools.offer(parent.Depth+1-freeLevels(parent, sp) < p.Depth, sp.Team != ""), more),
+		Model:  parent.Model,
 		Named:  func(name string) (string, error) { return p.models.named(name, parent.Model, parent.Cwd) },
 		Limits: p.Limits, MostTurns: p.Most, Child: true, Memory: p.memories(parent.Root, parent.Cwd),
 	}, sp)

@@ -24,9 +24,7 @@ type Birth struct {
 	Name   string // "" means: make one from Title
 	Title  string
 	Depth  int
-	// Free are the levels above it that the cap on depth does not count: those of members of a team.
-	Free int
-	Cwd  string
+	Cwd    string
 
 	Profile troupe.Profile
 	// Offer is what its model is told of its tools for life, see troupe.Profile.Offer.
@@ -50,6 +48,8 @@ type Manner struct {
 	Fork       *troupe.Fork // where it goes on from its parent's conversation; nil: it is no fork
 	// Workspace is where its tools act; the zero value: in Cwd.
 	Workspace troupe.Workspace
+	// Free are the levels above it that the cap on depth does not count: those of members of a team.
+	Free int
 }
 
 // Spoken is what is known of how a person gave a prompt, see troupe.Mail.

@@ -166,7 +166,8 @@ func (bs *births) childBrief(at Surroundings, born fleet.Birth, background bool)
 	b := bs.a.briefing()
 	depth := bs.a.st.Session.Depth + 1
 	b.id, b.replies = troupe.ChildID(bs.a.id, born.Coord), 0
-	b.profile, b.model, b.parents = born.Profile, born.Profile.Model, mayHaveAgents(bs.a.tree.limits(), depth, born.Free > 0)
+	b.profile, b.model, b.parents = born.Profile, born.Profile.Model,
+		mayHaveAgents(bs.a.tree.limits(), depth, born.Free > 0)
 	own := bs.a.h.gate.LayerOf("", born.Profile, born.Authority, b.parents, background)
 	own.Sandbox = boundTo(own.Sandbox, born.Workspace)
 	if own.Mode == "" && len(b.line) > 0 {

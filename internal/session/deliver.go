@@ -34,7 +34,7 @@ func (a *actor) deliver(ctx context.Context, mail []troupe.Mail) error {
 			continue
 		}
 		if m.Kind == troupe.MailBoard && m.Board.Intent() != nil {
-			if err := a.boardFor(ctx, m); err != nil {
+			if err := a.team.boardFor(ctx, m); err != nil {
 				return err
 			}
 			continue
@@ -77,7 +77,7 @@ func (a *actor) deliver(ctx context.Context, mail []troupe.Mail) error {
 	}
 	for _, m := range words {
 		if m.Ended != nil {
-			if err := a.memberEnded(ctx, *m.Ended); err != nil {
+			if err := a.team.memberEnded(ctx, *m.Ended); err != nil {
 				return err
 			}
 		}
@@ -112,7 +112,7 @@ func (a *actor) act(m troupe.Mail) troupe.Body {
 	case troupe.MailAnswer:
 		return a.requests.settle(m)
 	case troupe.MailBoard:
-		i := a.st.AnswersBoard(*m.Board)
+		i := turn.AnswersBoard(&a.st, *m.Board)
 		if i < 0 {
 			return nil
 		}

@@ -83,8 +83,8 @@ func (ts *tasks) sendMessage(ctx context.Context, c turn.Call, in troupe.SendMes
 			return ts.refused(emit, c, err)
 		}
 		if sent = l.mail; file != "" && len(sent) > 0 {
-			out.Result.Blocks = append(out.Result.Blocks, troupe.Text("All of it is in "+file+", which the receiver is "+
-				"told."))
+			out.Result.Blocks = append(out.Result.Blocks, troupe.Text("All of it is in "+file+
+				", which the receiver is told."))
 		}
 		if err := sendAll(tx, sent); err != nil {
 			return err
@@ -206,7 +206,8 @@ func (ts *tasks) address(tx store.Reader, l *letter, to troupe.Session) (live bo
 		Kind: troupe.MailPrompt, SentAt: now, Blocks: []troupe.Block{troupe.Text(l.Text)}}
 	if !below || to.Team != "" {
 		m.Kind = troupe.MailMessage
-		m.Message = &troupe.AgentMessage{Type: l.Type, Name: ts.nameFor(to), Summary: l.Summary, Re: l.Re, Approve: l.Approve}
+		m.Message = &troupe.AgentMessage{Type: l.Type, Name: ts.nameFor(to), Summary: l.Summary, Re: l.Re,
+			Approve: l.Approve}
 		if l.Type == troupe.MessageShutdown {
 			m.Message.Until = now.Add(troupe.ShutdownAfter)
 		}

@@ -277,7 +277,8 @@ func (ts *tasks) report(calls []int) error {
 	for _, i := range calls {
 		c := ts.a.st.Calls[i]
 		if c.Wait.Board {
-			if err := ts.a.stage(resultOf(c, "the lead of your team has not answered; look with TaskList before you try "+
+			if err := ts.a.stage(resultOf(c, "the lead of your team has not answered; look with TaskList before you "+
+				"try "+
 				"it again", true)); err != nil {
 				return err
 			}
@@ -318,11 +319,11 @@ func (cs *calls) carryOut(ctx context.Context, i int, intent troupe.Intent) erro
 	case troupe.TaskStop:
 		return cs.a.tasks.stopTask(ctx, c, in)
 	case troupe.BoardCreate, troupe.BoardUpdate, troupe.BoardQuery:
-		return cs.a.onBoard(ctx, i, d, in)
+		return cs.a.team.onBoard(ctx, i, d, in)
 	case troupe.TeamCreate:
-		return cs.a.createTeam(c, in)
+		return cs.a.team.create(c, in)
 	case troupe.TeamDelete:
-		return cs.a.deleteTeam(ctx, c)
+		return cs.a.team.discard(ctx, c)
 	case troupe.EnterWorktree:
 		return cs.a.place.enter(ctx, c, in)
 	case troupe.ExitWorktree:

@@ -84,7 +84,7 @@ func (f *fold) apply() error {
 	case troupe.BoardChanged:
 		return f.boardChanged(b)
 	case troupe.TeamChanged:
-		return f.teamChanged(b)
+		return teamChanged(f, b)
 	case troupe.WorkspaceReady:
 		return workspaceReady(f, b)
 	case troupe.WorkspaceSaved:

@@ -126,10 +126,11 @@ func (s *State) Answers(o *troupe.Outcome) int {
 }
 
 // AnswersBoard finds the call that an answer about the board is for; -1 if none waits for it any more.
-func (s *State) AnswersBoard(b troupe.BoardMail) int {
+func AnswersBoard(s *State, b troupe.BoardMail) int {
 	for i := range s.Calls {
 		c := &s.Calls[i]
-		if c.Stage == CallStarted && c.Wait != nil && c.Wait.Board && c.Reply == b.Coord.Reply && c.Index == b.Coord.Call {
+		if c.Stage == CallStarted && c.Wait != nil && c.Wait.Board && c.Reply == b.Coord.Reply &&
+			c.Index == b.Coord.Call {
 			return i
 		}
 	}

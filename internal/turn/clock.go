@@ -104,8 +104,8 @@ func (d *decision) due() time.Time {
 	if deadline := d.s.Deadline(d.in.Taken); d.in.Now.Before(deadline) {
 		at = deadline
 	}
-	if d.s.leave.run == d.s.Session.Run && d.in.Now.Before(d.s.leave.until) {
-		at = earlier(at, d.s.leave.until)
+	if by := leaveBy(d); d.in.Now.Before(by) {
+		at = earlier(at, by)
 	}
 	for i := range d.s.Calls {
 		switch c := &d.s.Calls[i]; {

@@ -47,10 +47,10 @@ func (d *decision) next() Action {
 			fmt.Sprintf("reached its limit of %s", d.s.Profile.Limits.MaxTime) + d.stalled(), LimitTime})
 	case d.s.halted() && (d.s.halt.now || d.s.Session.Status == troupe.Spawning):
 		return d.windDown(d.cancelled())
-	case d.dismissed():
+	case dismissed(d):
 		return d.windDown(End{Status: troupe.Cancelled, Cause: troupe.CauseInterrupt, Result: d.s.last.text,
 			Error: "stopped: it was asked to come to an end and had not done so by " +
-				d.s.leave.until.UTC().Format(time.TimeOnly)})
+				leaveBy(d).UTC().Format(time.TimeOnly)})
 	case d.in.Broken != "":
 		return d.windDown(End{Status: troupe.Failed, Cause: troupe.CauseError, Result: d.s.last.text,
 			Error: d.in.Broken})

@@ -127,7 +127,7 @@ func (f *fold) delivered(b troupe.MailDelivered) error {
 			f.said(m, len(b.Mail) == 1)
 			f.restartClock(m)
 			f.prompted(m)
-			f.dismissed(m)
+			wishedAway(f, m)
 			for _, touch := range m.Read {
 				saw(f.s, touch)
 			}

@@ -15,7 +15,7 @@ type leave struct {
 }
 
 // teamChanged notes the team that the session leads.
-func (f *fold) teamChanged(b troupe.TeamChanged) error {
+func teamChanged(f *fold, b troupe.TeamChanged) error {
 	if f.s.Session.Depth > 0 {
 		return f.refuse("only the main agent leads a team")
 	}
@@ -23,18 +23,35 @@ func (f *fold) teamChanged(b troupe.TeamChanged) error {
 	return nil
 }
 
-// dismissed notes that the lead wants the run to come to an end. What anybody says later takes it back.
-func (f *fold) dismissed(m troupe.Mail) {
+// wishedAway notes that the lead wants the run to come to an end. What anybody says later takes it back.
+func wishedAway(f *fold, m troupe.Mail) {
 	f.s.leave = leave{}
 	if m.Message != nil && m.Message.Type == troupe.MessageShutdown {
 		f.s.leave = leave{f.s.Session.Run, m.Message.Until}
 	}
 }
 
+// leaveBy is when the run has to be over because the lead wants that; zero: it does not. A wish holds from when it
+// was sent on, for a call may take long before anything is read.
+func leaveBy(d *decision) (by time.Time) {
+	if d.s.leave.run == d.s.Session.Run {
+		by = d.s.leave.until
+	}
+	for _, m := range d.in.Unread {
+		if !m.Kind.Words() {
+			continue
+		}
+		if by = (time.Time{}); m.Message != nil && m.Message.Type == troupe.MessageShutdown {
+			by = m.Message.Until
+		}
+	}
+	return by
+}
+
 // dismissed reports whether the run has had its time to come to an end.
-func (d *decision) dismissed() bool {
-	return d.s.Session.Status.Live() && d.s.leave.run == d.s.Session.Run && !d.s.leave.until.IsZero() &&
-		!d.in.Now.Before(d.s.leave.until)
+func dismissed(d *decision) bool {
+	by := leaveBy(d)
+	return d.s.Session.Status.Live() && !by.IsZero() && !d.in.Now.Before(by)
 }
 
 // renderMessage is how an agent's words appear to one that is not its child: with who says them, when they were sent
@@ -45,7 +62,7 @@ func renderMessage(m troupe.Mail) []troupe.Block {
 		return nil
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "<agent-message from=%q id=%q sent=%q", attr(msg.Name), attr(string(m.ID)), Age(msg.Age()))
+	fmt.Fprintf(&b, "<agent-message from=%q id=%q sent=%q", attr(msg.Name), attr(string(m.ID)), age(msg.Age()))
 	if msg.Type != troupe.MessageWords {
 		fmt.Fprintf(&b, " type=%q", attr(string(msg.Type)))
 	}
@@ -57,7 +74,8 @@ func renderMessage(m troupe.Mail) []troupe.Block {
 	}
 	fmt.Fprintf(&b, ">\n%s\n</agent-message>", troupe.Escape(troupe.JoinText(m.Blocks)))
 	if msg.Type == troupe.MessageShutdown {
-		b.WriteString("\n" + reminder("Your team's lead wants you to come to an end. Finish or undo what is half done, "+
+		b.WriteString("\n" + reminder("Your team's lead wants you to come to an end. Finish or undo what is half "+
+			"done, "+
 			"answer with SendMessage (type shutdown_response, request_id "+attr(string(m.ID))+", approve true, or "+
 			"false with why not), and end your turn. What is not over by "+
 			msg.Until.UTC().Format(time.TimeOnly)+" UTC is stopped."))
@@ -65,8 +83,8 @@ func renderMessage(m troupe.Mail) []troupe.Block {
 	return []troupe.Block{troupe.Text(b.String())}
 }
 
-// Age is how long ago something was, in words.
-func Age(d time.Duration) string {
+// age is how long ago something was, in words.
+func age(d time.Duration) string {
 	if d < time.Second {
 		return "just now"
 	}
@@ -90,7 +108,8 @@ func renderIdle(o troupe.Outcome) string {
 		what = "failed (" + value(o.Error, maxError) + ")"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "<task-notification>\n<task-id>%s</task-id>\n<status>%s</status>\n<summary>Member \"%s\" of your team "+
+	fmt.Fprintf(&b, "<task-notification>\n<task-id>%s</task-id>\n<status>%s</status>\n<summary>Member \"%s\" of your "+
+		"team "+
 		"%s: %s</summary>\n", o.TaskID(), o.TaskStatus(), value(o.Name, maxValue), what, said)
 	if more && o.Output != "" {
 		fmt.Fprintf(&b, "<output-file>%s</output-file>\n", value(o.Output, maxError))

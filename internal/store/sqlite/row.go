@@ -11,7 +11,8 @@ import (
 // repair saves what stands here.
 const (
 	sessionColumns = `id, root, parent, reply, call, name, title, depth, cwd, type, model, status, waiting, cause, run, seq, ` +
-		tallyColumns + `, result, error, created_at, started_at, ended_at, until, ` + heldColumns + `, cut, workspace, team`
+		tallyColumns + `, result, error, created_at, started_at, ended_at, until, ` + heldColumns +
+		`, cut, workspace, team`
 	leaseColumns    = `owner, epoch` // of sessions
 	eventColumns    = `root, session, seq, at, kind, body`
 	mailColumns     = `root, receiver, id, delivered, body`

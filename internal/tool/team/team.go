@@ -30,7 +30,8 @@ const (
 
 // Tools returns TeamCreate and TeamDelete.
 func Tools() []tool.Descriptor {
-	describe := func(name, doc string, fields []tool.Field, decode func(string) (troupe.Intent, error)) tool.Descriptor {
+	describe := func(name, doc string, fields []tool.Field, decode func(string) (troupe.Intent,
+		error)) tool.Descriptor {
 		d := tool.Describe(troupe.ToolFacts{Name: name, Holder: troupe.MainAgent}, doc, fields)
 		d.Intent = decode
 		return d
