@@ -160,6 +160,11 @@ type FileTouch struct {
 	Before string `json:"before,omitempty"`
 	New    bool   `json:"new,omitempty"`
 	Gone   bool   `json:"gone,omitempty"` // it was there, and is no more; only in the evidence of a run
+	// Of a merge. Link: it is a link now, and WasLink: it was one; the hash is of where it leads. Mode is that of the
+	// file which was replaced, since a merge changes what can be executed too.
+	Link    bool   `json:"link,omitempty"`
+	WasLink bool   `json:"was_link,omitempty"`
+	Mode    uint32 `json:"mode,omitempty"`
 	// Lines added and removed by a write, against the content before it.
 	Added   int `json:"added,omitempty"`
 	Removed int `json:"removed,omitempty"`

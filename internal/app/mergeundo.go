@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/internal/workspace/worktree"
 )
@@ -34,13 +32,12 @@ func (l looking) writeMerge(ctx context.Context, w troupe.Workspace, changes []w
 		return nil, "", fmt.Errorf("nothing was written, for undo could not be prepared: %w", err)
 	}
 	written, err = worktree.Apply(w.Of, changes)
-	if len(written) == len(changes) && err == nil {
-		if err := journal.finish(e); err != nil { // the files speak for themselves
-			l.app.env.Log.Warn("note the end of a merge", "session", s.Root, "err", err)
-		}
+	e.Files = e.Files[:len(written)]
+	if err := journal.finish(e); err != nil { // the files speak for themselves
+		l.app.env.Log.Warn("note the end of a merge", "session", s.Root, "err", err)
 	}
 	if len(written) > 0 {
-		undo = "troupe undo " + string(s.Root)
+		undo = fmt.Sprintf("troupe undo %s --merge %d", s.Root, e.Number)
 	}
 	return written, undo, err
 }
@@ -58,9 +55,6 @@ func (l looking) beginMerge(ctx context.Context, root troupe.SessionID, w troupe
 	}
 	store := l.app.contents(root)
 	for _, c := range changes {
-		if c.Link || c.WasLink {
-			continue // undo knows no links
-		}
 		t, err := touchOf(c, store.Put)
 		if err == nil && t.Before != c.Was {
 			err = worktree.ErrMoved
@@ -68,14 +62,11 @@ func (l looking) beginMerge(ctx context.Context, root troupe.SessionID, w troupe
 		if err != nil {
 			return e, fmt.Errorf("%s: %w", c.Path, err)
 		}
-		f := undoneFile{Path: tool.Resolve(c.Path), From: t.Before, To: t.Hash, Added: t.Added, Removed: t.Removed}
-		if info, err := os.Lstat(c.Path); err == nil {
-			f.Mode = uint32(info.Mode().Perm())
-		}
-		e.Files = append(e.Files, f)
+		e.Files = append(e.Files, undoneFile{Path: t.Path, From: identity(t.Before, t.WasLink),
+			To: identity(t.Hash, t.Link), Mode: t.Mode, Added: t.Added, Removed: t.Removed})
 	}
 	journal := mergeJournal(l.app, root)
-	for e.Number = len(h.merges) + 1; ; e.Number++ {
+	for e.Number = len(h.people) + 1; ; e.Number++ {
 		if err := journal.begin(e); !errors.Is(err, fs.ErrExist) {
 			return e, err
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -223,11 +224,11 @@ func applyMerge(ctx context.Context, of string, changes []worktree.Change, keep 
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if c.Link || c.WasLink {
-			continue
-		}
 		if touches[i], err = touchOf(c, keep); err != nil {
 			return nil, err
+		}
+		if c.Link || c.WasLink {
+			continue
 		}
 		content := &c.Content
 		if c.Gone {
@@ -279,10 +280,20 @@ func placesOf(path string) []string {
 
 // touchOf is what the log says of one file that a merge writes. What it held is kept first.
 func touchOf(c worktree.Change, keep func([]byte) (string, error)) (t troupe.FileTouch, err error) {
-	t = troupe.FileTouch{Path: c.Path, Wrote: true, New: c.Was == ""}
-	old, exists, err := files.Now(c.Path)
+	t = troupe.FileTouch{Path: placesOf(c.Path)[0], Wrote: true, New: c.Was == "", Link: c.Link, WasLink: c.WasLink}
+	found, err := files.Look(t.Path)
+	if info, lerr := os.Lstat(t.Path); c.Was == "" && lerr == nil && info.IsDir() {
+		err = nil // all that is in this folder goes by the same merge
+	}
 	if err != nil {
 		return t, fmt.Errorf("%s: %w", c.Path, err)
+	}
+	old, exists := found.Content, found.Hash != ""
+	if found.Mode.IsRegular() && exists {
+		t.Mode = uint32(found.Mode.Perm())
+	}
+	if link := found.Mode&fs.ModeSymlink != 0; exists && link != c.WasLink {
+		return t, fmt.Errorf("%s: %w", c.Path, worktree.ErrMoved)
 	}
 	if !c.Gone {
 		t.Hash = tool.Hash(c.Content)
@@ -296,7 +307,7 @@ func touchOf(c worktree.Change, keep func([]byte) (string, error)) (t troupe.Fil
 	return t, nil
 }
 
-// publish makes one change. Links are made here; undo does not know them.
+// publish makes one change. Links are made here.
 func publish(of string, s *files.Staged, c worktree.Change) error {
 	if s != nil {
 		return s.Publish()

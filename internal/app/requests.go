@@ -103,6 +103,9 @@ func (a requests) show(r store.Reader, q troupe.Request) (wire.Request, error) {
 		Since:  q.Opened.UTC(), Until: q.Until.UTC(), Calls: 1 + len(q.With),
 		Wants: q.Wants, Output: q.Output, Folder: s.Cwd, Questions: q.Questions, Server: q.Server,
 	}
+	if s.Workspace.Kind.Made() {
+		w.Worktree, w.WorktreeName = s.Workspace.Folder, s.Workspace.Name
+	}
 	if w.Grant != "" {
 		w.File = a.app.dirs.Kept(w.Folder)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -21,14 +20,16 @@ import (
 // they were before a turn of its root. Making it changes nothing.
 type Undo struct {
 	Root  troupe.SessionID
-	Turn  int // back to before this turn; 0: Redo is set
-	Redo  int // the undo that is taken back; 0: Turn is set
+	Turn  int      // back to before this turn; 0: Redo is set
+	Redo  int      // the undo that is taken back; 0: Turn or Merge is set
+	Merge *merging // that is taken back alone; nil: it is an undo of turns
 	Files []UndoFile
 	Same  []string // files that hold already what they held then
 	// Commands may have changed anything since; what they changed is not undone.
 	Commands []Command
 	Links    []string          // links in agents' own folders that were changed: they stay
 	Gone     []wire.GoneFolder // agents' own folders that are not there any more
+	Merges   []wire.MergeRef   // what people merged since, and is taken back too
 
 	past  past
 	last  int       // the root's last turn when it was made
@@ -66,14 +67,10 @@ func (a undoing) planUndo(ctx context.Context, root troupe.SessionID, turn int) 
 		}
 	}
 	if turn > 0 {
-		return a.backTo(ctx, h, turn), nil
+		return h.backTo(ctx, turn), nil
 	}
 	var last *Undo
-	for _, t := range slices.Backward(h.turns) {
-		if len(t.Files) == 0 || t.Undone {
-			continue
-		}
-		u := a.backTo(ctx, h, t.Number)
+	for u := range h.newest(ctx) {
 		if len(u.Files) > 0 {
 			return u, nil
 		}
@@ -91,55 +88,6 @@ func (a undoing) planUndo(ctx context.Context, root troupe.SessionID, turn int) 
 	}
 }
 
-// backTo is the plan to go back to before a turn.
-func (a undoing) backTo(ctx context.Context, h *history, turn int) Undo {
-	u := h.plan()
-	u.Turn, u.Commands, u.Gone = turn, h.commandsSince(turn), h.goneSince(turn)
-	first, last := make(map[string]step), make(map[string]step)
-	mixed, modes := make(map[string]bool), make(map[string]uint32)
-	for _, s := range h.steps {
-		if own := h.folders[s.folder]; own != nil && own.gone {
-			continue
-		}
-		if s.mode != 0 {
-			modes[s.path] = s.mode
-		}
-		before, ok := last[s.path]
-		last[s.path] = s
-		if _, begun := first[s.path]; !begun {
-			if s.turn >= turn {
-				first[s.path] = s
-			}
-			continue
-		}
-		if ok && before.to != s.from && !before.half && !s.lost {
-			mixed[s.path] = true
-		}
-	}
-	for _, path := range slices.Sorted(maps.Keys(first)) {
-		s := first[path]
-		if s.odd || last[path].odd {
-			u.Links = append(u.Links, path)
-			continue
-		}
-		f := UndoFile{UndoFile: wire.UndoFile{Path: path, Mixed: mixed[path]}, To: s.from,
-			mode: os.FileMode(modes[path])}
-		if s.saved {
-			f.Exec = &s.exec
-		}
-		u.add(ctx, f, last[path], s.lost)
-	}
-	return u
-}
-
-func (h *history) plan() Undo {
-	u := Undo{Root: h.root, past: h.past, last: len(h.turns), seen: len(h.entries)}
-	if n := len(h.steps); n > 0 {
-		u.after = h.steps[n-1].at
-	}
-	return u
-}
-
 // planRedo works out how to take back the newest undo that was not taken back yet.
 func (a undoing) planRedo(ctx context.Context, root troupe.SessionID) (Undo, error) {
 	h, err := a.history(ctx, root)
@@ -153,7 +101,16 @@ func (a undoing) planRedo(ctx context.Context, root troupe.SessionID) (Undo, err
 	}
 	u := h.plan()
 	u.Redo = e.Number
+	if e.Undid != "" {
+		if u.Merge, err = h.merge(e.Undid); err != nil {
+			return Undo{}, err
+		}
+	}
 	for _, f := range e.Files {
+		if own := h.folders[h.folderOf(f.Path)]; own != nil && own.gone {
+			u.goneToo(own)
+			continue
+		}
 		left := step{path: f.Path, from: f.From, to: f.To, half: !e.Done}
 		redo := UndoFile{UndoFile: wire.UndoFile{Path: f.Path}, To: f.From, mode: os.FileMode(f.Mode)}
 		if f.Exec {
@@ -165,29 +122,13 @@ func (a undoing) planRedo(ctx context.Context, root troupe.SessionID) (Undo, err
 	return u, nil
 }
 
-// commandsSince lists what ran since a turn began, or was still running then.
-func (h *history) commandsSince(turn int) []Command {
-	var out []Command
-	began := h.turns[turn-1].At
-	for _, t := range h.turns {
-		for _, c := range t.Commands {
-			if c.Known {
-				continue
-			}
-			if c.Turn >= turn || (c.back && (c.until.IsZero() || c.until.After(began))) {
-				out = append(out, c)
-			}
-		}
-	}
-	return out
-}
-
 // add looks at what stands at a path and decides what is to be done. last is the last
 // change that the runtime knows of; lost says that the content to go back to was not kept.
 func (u *Undo) add(ctx context.Context, f UndoFile, last step, lost bool) {
-	now, exists, err := files.Now(f.Path)
-	if err == nil && exists {
-		f.Now = content.Hash(now)
+	now, err := standing(f.Path, last.from, last.to, f.To)
+	f.Now = now.Hash
+	if _, link := files.ContentOf(f.To); link {
+		f.Exec = nil
 	}
 	if f.Exec != nil && f.To != "" {
 		if info, err := os.Lstat(f.Path); err == nil && executable(info.Mode()) == *f.Exec {
@@ -216,7 +157,7 @@ func (u *Undo) add(ctx context.Context, f UndoFile, last step, lost bool) {
 		default:
 			f.Obstacle, f.Problem = wire.ObstacleChanged, "something else has changed it since"
 		}
-		f.Added, f.Removed = files.CountLines(now, to)
+		f.Added, f.Removed = files.CountLines(now.Content, to)
 	}
 	switch f.Action = wire.UndoRestore; {
 	case f.To == "" && f.Obstacle != wire.ObstacleLost:
@@ -225,6 +166,20 @@ func (u *Undo) add(ctx context.Context, f UndoFile, last step, lost bool) {
 		f.Action = wire.UndoCreate
 	}
 	u.Files = append(u.Files, f)
+}
+
+// standing is what is at a path. A link is what may be there only if a merge has made or replaced one.
+func standing(path string, known ...string) (files.Found, error) {
+	for _, hash := range known {
+		if _, link := files.ContentOf(hash); link {
+			return files.Look(path)
+		}
+	}
+	data, exists, err := files.Now(path)
+	if err != nil || !exists {
+		return files.Found{}, err
+	}
+	return files.Found{Hash: content.Hash(data), Content: data}, nil
 }
 
 // Blocked lists the files that cannot be put back: without force, or even with it.
@@ -273,6 +228,9 @@ func (a undoing) applyUndo(ctx context.Context, u Undo, force bool) (undoReport,
 		r.TakeBack = fmt.Sprintf("troupe undo %s --redo", u.Root)
 		if u.Redo > 0 {
 			r.TakeBack = fmt.Sprintf("troupe undo %s", u.Root)
+			if u.Merge != nil {
+				r.TakeBack += " --merge " + u.Merge.id
+			}
 		}
 		if err := a.tellUndone(ctx, r); err != nil {
 			return r, fmt.Errorf("the files were put back, but the session could not be told: %w", err)
@@ -326,6 +284,9 @@ func (a undoing) apply(ctx context.Context, r *undoReport) (err error) {
 		}
 	}()
 	e := undoEntry{Number: r.Number, At: a.app.env.Now(), Turn: r.Turn, Last: r.last, Redo: r.Redo}
+	if r.Merge != nil && r.Redo == 0 {
+		e.Undid = r.Merge.id
+	}
 	if !e.At.After(r.after) { // a clock that was set back must not put it before what it undoes
 		e.At = r.after.Add(1)
 	}
@@ -336,7 +297,7 @@ func (a undoing) apply(ctx context.Context, r *undoReport) (err error) {
 		}
 		staged = append(staged, s)
 		e.Files = append(e.Files, undoneFile{Path: f.Path, From: f.Now, To: f.To, Mode: uint32(s.Mode()),
-			Exec: f.Exec != nil && f.Now != ""})
+			Exec: f.Exec != nil && s.Mode() != 0})
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -370,17 +331,16 @@ func (a undoing) apply(ctx context.Context, r *undoReport) (err error) {
 
 // stage keeps what stands there and lays what is to stand there beside it.
 func stage(ctx context.Context, from past, f UndoFile) (*files.Staged, error) {
-	now, exists, err := files.Now(f.Path)
+	now, err := standing(f.Path, f.Now, f.To)
 	if err != nil {
 		return nil, err
 	}
-	if exists {
-		hash, err := from.store.Put(now)
-		if err != nil {
+	if now.Hash != f.Now {
+		return nil, files.ErrChanged
+	}
+	if f.Now != "" {
+		if _, err := from.store.Put(now.Content); err != nil {
 			return nil, err
-		}
-		if hash != f.Now {
-			return nil, files.ErrChanged
 		}
 	}
 	if f.To == "" {
@@ -389,6 +349,9 @@ func stage(ctx context.Context, from past, f UndoFile) (*files.Staged, error) {
 	to, err := from.get(ctx, f.To)
 	if err != nil {
 		return nil, err
+	}
+	if _, link := files.ContentOf(f.To); link {
+		return files.StageLink(f.Path, f.Now, to)
 	}
 	s, err := files.Stage(f.Path, f.Now, &to, f.mode)
 	if err != nil || f.Exec == nil {
@@ -413,10 +376,14 @@ func (u Undo) Notice() string {
 		}
 	}
 	var b strings.Builder
-	if u.Redo > 0 {
+	switch {
+	case u.Redo > 0:
 		b.WriteString("The user has taken an undo back: files that tools of this session had changed hold again what " +
 			"they held before it.")
-	} else {
+	case u.Merge != nil:
+		fmt.Fprintf(&b, "The user has undone the merge of the worktree %s: files hold again what they held before it.",
+			quotePath(u.Merge.name))
+	default:
 		fmt.Fprintf(&b, "The user has undone changes: files that tools of this session changed hold again what they "+
 			"held before turn %d.", u.Turn)
 	}

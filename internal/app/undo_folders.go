@@ -11,6 +11,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/content"
+	"github.com/troupe-dev/troupe/internal/tool/files"
 	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/internal/workspace/worktree"
 )
@@ -23,6 +24,7 @@ import (
 type ownFolder struct {
 	ws     troupe.Workspace
 	saved  []checkpoint
+	past   []step  // from checkpoint to checkpoint
 	steps  []int   // of the tools, by their places in the history, that a checkpoint has
 	ran    []place // commands whose changes a checkpoint has
 	gone   bool    // the folder is not there any more
@@ -59,6 +61,7 @@ type blob struct {
 }
 
 func (p past) get(ctx context.Context, hash string) ([]byte, error) {
+	hash, _ = files.ContentOf(hash)
 	data, err := p.store.Get(hash)
 	b, saved := p.blobs[hash]
 	if err == nil || !saved {
@@ -118,6 +121,7 @@ func (l *logReader) checkpoint(c troupe.Checkpoint, after int64) {
 
 // readFolders has the steps of checkpoints take the place of those of tools.
 func (h *history) readFolders(ctx context.Context, keeper pasts) error {
+	h.ownSteps()
 	h.past.keeper, h.past.blobs = keeper, make(map[string]blob)
 	covered := make(map[int]bool)
 	var more []step
@@ -138,7 +142,8 @@ func (h *history) readFolders(ctx context.Context, keeper pasts) error {
 			f.gone = errors.Is(err, fs.ErrNotExist)
 		}
 		if !f.unread {
-			more = append(more, h.stepsOf(f, past)...)
+			f.past = h.stepsOf(f, past)
+			more = append(more, f.past...)
 			for _, i := range f.steps {
 				covered[i] = true
 			}
@@ -150,7 +155,7 @@ func (h *history) readFolders(ctx context.Context, keeper pasts) error {
 	}
 	var own []step
 	for i, s := range h.steps {
-		if !covered[i] && !(s.merge && h.saved(&s)) {
+		if !covered[i] && !(s.of != nil && h.saved(&s)) {
 			own = append(own, s)
 		}
 	}
@@ -172,7 +177,7 @@ func (h *history) stepsOf(f *ownFolder, past worktree.Past) (out []step) {
 			}
 			entries = entries[1:]
 		}
-		base := step{at: c.at, turn: c.turn, agent: c.agent, folder: f.ws.Owner, saved: true}
+		base := step{at: c.at, turn: c.turn, agent: c.agent, folder: f.ws.Owner, bit: true}
 		for _, d := range past.Steps[i] {
 			s := base
 			s.path, s.from, s.to, s.odd = d.Path, d.From.Hash, d.To.Hash, d.From.Odd || d.To.Odd
@@ -215,12 +220,26 @@ func (h *history) folderOf(path string) (owner troupe.SessionID) {
 	return owner
 }
 
-// saved finds the folder that a merge wrote into, if it is an agent's own, and reports whether a later checkpoint of it
-// has what was written.
+// saved finds the folder that a merge wrote into, if it is an agent's own, and reports whether a checkpoint of it has
+// what was written. That is told from what checkpoints hold, not from when they were made: one that is made beside a
+// merge may have its files or not.
 func (h *history) saved(s *step) bool {
 	s.folder = h.folderOf(s.path)
 	f := h.folders[s.folder]
-	return f != nil && !f.unread && slices.ContainsFunc(f.saved, func(c checkpoint) bool { return c.at.After(s.at) })
+	if f == nil || f.unread {
+		return false
+	}
+	before := ""
+	for _, c := range f.past {
+		switch {
+		case c.path != s.path:
+		case c.at.After(s.at):
+			return true
+		default:
+			before = c.to
+		}
+	}
+	return before != "" && before == s.to
 }
 
 // lines are those that a checkpoint counted of a file.

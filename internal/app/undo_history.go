@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"sort"
 	"strings"
@@ -31,6 +32,8 @@ type Turn struct {
 	Commands []Command         // what may have changed anything, in order
 	Undone   bool              // put back since, and not brought back
 	Prompt   int               // how often a person had said something
+	Merges   []*merging        // of work from folders of agents' own, in order
+	Forks    []wire.ForkAsked  // that people asked for, and that changed files then
 }
 
 // Command is a call that may have changed anything: a shell command, as a rule. What it
@@ -68,11 +71,12 @@ type step struct {
 	lost     bool             // from was not kept
 	half     bool             // of an undo that did not come to its end: it may not have been made
 	mode     uint32           // of what an undo replaced
-	saved    bool             // it is known from checkpoints of that folder
-	exec     bool             // of one from checkpoints: what was there before could be executed
+	bit      bool             // whether what was there before could be executed is known, and is
+	exec     bool             // this
 	odd      bool             // it is of a link, or of another repository
 	folder   troupe.SessionID // whose own folder it is in; "" if it is in none
-	merge    bool             // of work from another folder
+	of       *merging         // the merge that made it; nil: none
+	aside    bool             // an undo of a merge alone, or of that undo
 
 	added, removed int
 }
@@ -84,8 +88,12 @@ type history struct {
 	turns   []Turn
 	steps   []step // in order
 	entries []undoEntry
-	merges  []undoEntry                     // what people merged into the folder
+	people  []undoEntry                     // what people merged into the folder
+	merges  []*merging                      // all merges, in order once it is finished
 	folders map[troupe.SessionID]*ownFolder // of agents' own, by whom they were made for
+	made    []string                        // names of folders of agents' own
+	forks   map[troupe.SessionID]string     // what people asked of them
+	names   map[troupe.SessionID]string     // of the agents, their paths
 	past    past
 }
 
@@ -98,16 +106,18 @@ func (a undoing) history(ctx context.Context, root troupe.SessionID) (*history, 
 	if h.entries, err = a.app.undoJournal(root).read(); err != nil {
 		return nil, err
 	}
-	if h.merges, err = mergeJournal(a.app, root).read(); err != nil {
+	if h.people, err = mergeJournal(a.app, root).read(); err != nil {
 		return nil, err
 	}
 	err = a.app.trees.store.View(ctx, func(r store.Reader) error {
-		h.turns, h.steps, h.folders = nil, nil, make(map[troupe.SessionID]*ownFolder)
+		h.turns, h.steps, h.merges, h.folders = nil, nil, nil, make(map[troupe.SessionID]*ownFolder)
+		h.forks, h.made = make(map[troupe.SessionID]string), nil
 		sessions, err := r.Sessions(store.Filter{Root: root})
 		if err != nil {
 			return err
 		}
 		names, first := paths(sessions), firstTurns(sessions)
+		h.names = names
 		for _, s := range sessions { // the root first
 			if s.ID != root && len(h.turns) == 0 {
 				break // nothing can have happened before its first reply
@@ -148,21 +158,22 @@ func firstTurns(sessions []troupe.Session) map[troupe.SessionID]int {
 		case ok && up > 0:
 			out[s.ID] = up
 		default:
-			out[s.ID] = s.Coord.Reply
+			out[s.ID] = max(1, s.Coord.Reply) // a fork that a person asked for is born from no call
 		}
 	}
 	return out
 }
 
-// finish brings the steps into order, adds what was undone, and deals them out to the turns.
+// finish brings the steps into order, adds what was undone, and deals them out to the turns. What a person merged is
+// no work of a turn's.
 func (h *history) finish() {
-	for _, e := range h.merges {
+	for _, s := range h.steps {
+		h.turns[s.turn-1].add(s)
+	}
+	for _, e := range h.people {
 		if len(h.turns) > 0 {
 			h.steps = append(h.steps, h.merged(e)...)
 		}
-	}
-	for _, s := range h.steps {
-		h.turns[s.turn-1].add(s)
 	}
 	for _, e := range h.entries {
 		if len(h.turns) == 0 {
@@ -170,10 +181,12 @@ func (h *history) finish() {
 		}
 		for _, f := range e.Files {
 			h.steps = append(h.steps, step{at: e.At, turn: max(1, min(e.Last, len(h.turns))), path: f.Path,
-				from: f.From, to: f.To, half: !e.Done, mode: f.Mode, folder: h.folderOf(f.Path)})
+				from: f.From, to: f.To, half: !e.Done, mode: f.Mode, folder: h.folderOf(f.Path), aside: h.aside(e)})
 		}
 	}
 	slices.SortStableFunc(h.steps, func(a, b step) int { return a.at.Compare(b.at) })
+	h.dealMerges()
+	h.dealForks()
 	for i := range h.turns {
 		slices.SortStableFunc(h.turns[i].Commands, func(a, b Command) int { return a.at.Compare(b.at) })
 		slices.SortFunc(h.turns[i].Files, func(a, b wire.FileChange) int { return strings.Compare(a.Path, b.Path) })
@@ -184,19 +197,6 @@ func (h *history) finish() {
 			return s.turn == n && s.agent != "" && s.at.After(h.entries[by-1].At)
 		})
 	}
-}
-
-// merged are the files that a person's merge wrote, in the root's turn of that moment: they are undone with what agents
-// did then.
-func (h *history) merged(e undoEntry) (out []step) {
-	for _, f := range e.Files {
-		s := step{at: e.At, turn: max(1, min(e.Last, len(h.turns))), agent: "troupe merge " + e.Merge, path: f.Path,
-			from: f.From, to: f.To, half: !e.Done, mode: f.Mode, added: f.Added, removed: f.Removed, merge: true}
-		if !h.saved(&s) {
-			out = append(out, s)
-		}
-	}
-	return out
 }
 
 func (t *Turn) add(s step) {
@@ -232,7 +232,7 @@ type logReader struct {
 	calls   map[troupe.Coord]troupe.Call
 	started map[troupe.Coord]troupe.ToolStarted // without a result so far
 	tasks   map[troupe.TaskID]place             // commands in the background
-	merging []int                               // steps of a merge that has not come to its end, by index
+	merges  *merging                            // that has not come to its end
 	work    troupe.Workspace                    // that it works in
 	marks   []mark
 	unsaved []unsaved
@@ -250,7 +250,9 @@ func (l *logReader) event(e troupe.Event) {
 	defer l.marked()
 	switch b := e.Body.(type) {
 	case troupe.Created:
-		l.work = b.Workspace
+		if l.work = b.Workspace; l.work.Kind.Made() {
+			l.h.made = append(l.h.made, l.work.Name)
+		}
 	case troupe.WorkspaceSaved:
 		l.checkpoint(b.Checkpoint, b.After)
 	case troupe.WorkspaceChanged:
@@ -272,6 +274,7 @@ func (l *logReader) event(e troupe.Event) {
 			if m.Ended != nil {
 				l.ended(*m.Ended)
 			}
+			l.fork(m)
 		}
 	case troupe.Replied:
 		l.calls = make(map[troupe.Coord]troupe.Call)
@@ -315,11 +318,7 @@ func (l *logReader) finished(b troupe.ToolFinished) {
 		l.ended(*b.Outcome) // the evidence is of that task, and stands where it ran
 		return
 	}
-	for _, f := range b.Evidence.Files {
-		if f.Wrote {
-			l.touch(f)
-		}
-	}
+	l.wrote(b, at)
 	for _, c := range b.Evidence.Commands {
 		if c.Sandbox == troupe.LevelReadOnly {
 			continue // it could change nothing
@@ -348,17 +347,40 @@ func (l *logReader) marked() {
 	}
 }
 
-func (l *logReader) touch(f troupe.FileTouch) {
-	s := step{
-		at: l.at, turn: l.turn(), agent: l.agent, path: f.Path,
-		from: f.Before, to: f.Hash, lost: f.Before == "" && !f.New, added: f.Added, removed: f.Removed,
+// wrote notes the files that a call has written.
+func (l *logReader) wrote(b troupe.ToolFinished, at troupe.Coord) {
+	var of *merging
+	for _, f := range b.Evidence.Files {
+		if !f.Wrote {
+			continue
+		}
+		if b.Name == mergeCall && of == nil {
+			of = l.h.begin(&merging{at: l.at, turn: l.turn(), name: l.worktree(at), by: l.agent})
+		}
+		l.touch(f, of)
 	}
+}
+
+// touch adds a step, and returns its place.
+func (l *logReader) touch(f troupe.FileTouch, of *merging) int {
+	s := step{
+		at: l.at, turn: l.turn(), agent: l.agent, path: f.Path, from: identity(f.Before, f.WasLink),
+		to: identity(f.Hash, f.Link), lost: f.Before == "" && !f.New, mode: f.Mode, added: f.Added, removed: f.Removed,
+		of: of,
+	}
+	if f.Mode != 0 {
+		s.bit, s.exec = true, executable(os.FileMode(f.Mode))
+	}
+	i := len(l.h.steps)
 	if own := l.folder(); own != nil && troupe.Within(f.Path, own.ws.Top) {
 		s.folder = own.ws.Owner
-		i := len(l.h.steps)
 		l.unsaved = append(l.unsaved, unsaved{l.seq, func(own *ownFolder) { own.steps = append(own.steps, i) }})
 	}
 	l.h.steps = append(l.h.steps, s)
+	if of != nil {
+		of.index = append(of.index, i)
+	}
+	return i
 }
 
 // merge notes files that the end of the run was about to write. Each of them may hold either side, until the end says
@@ -368,22 +390,25 @@ func (l *logReader) merge(b troupe.WorkspaceMerged) {
 		if !f.Wrote || len(l.h.turns) == 0 {
 			continue
 		}
-		l.touch(f)
-		l.merging = append(l.merging, len(l.h.steps)-1)
-		s := &l.h.steps[len(l.h.steps)-1]
-		s.half, s.merge = true, true
+		if l.merges == nil {
+			l.merges = l.h.begin(&merging{at: l.at, turn: l.turn(), name: l.work.Name, by: l.agent})
+		}
+		l.h.steps[l.touch(f, l.merges)].half = true
 	}
 }
 
 // merged: of a file that was announced more than once, the last time was when it was written.
 func (l *logReader) merged(w *troupe.WorkspaceResult) {
+	if l.merges == nil {
+		return
+	}
 	seen := make(map[string]bool)
-	for _, i := range slices.Backward(l.merging) {
+	for _, i := range slices.Backward(l.merges.index) {
 		if s := &l.h.steps[i]; w != nil && w.Into != "" && w.NotMerged == "" && !seen[s.path] {
 			seen[s.path], s.half = true, false
 		}
 	}
-	l.merging = nil
+	l.merges = nil
 }
 
 func (l *logReader) command(c Command) place {

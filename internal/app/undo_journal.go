@@ -25,12 +25,14 @@ type undoEntry struct {
 	Turn   int          `json:"turn,omitempty"`  // back to before this turn of the root,
 	Last   int          `json:"last,omitempty"`  // which had come as far as this one
 	Redo   int          `json:"redo,omitempty"`  // the undo that this one takes back
+	Undid  string       `json:"undid,omitempty"` // the merge that this one takes back alone, and no turn
 	Merge  string       `json:"merge,omitempty"` // it is no undo: a person merged this worktree
 	Files  []undoneFile `json:"files"`
 	Done   bool         `json:"done"`
 }
 
-// undoneFile is one file of it. From and To are hashes, "" for a file that is not there.
+// undoneFile is one file of it. From and To are hashes, "" for a file that is not there. Of a link they begin with
+// “link:”, and are of where it leads.
 type undoneFile struct {
 	Path string `json:"path"`
 	From string `json:"from,omitempty"`
@@ -47,7 +49,7 @@ func (h *history) undone() map[int]int {
 	out := make(map[int]int)
 	for _, e := range h.entries {
 		switch {
-		case !e.Done:
+		case !e.Done, e.Undid != "":
 		case e.Redo > 0:
 			for n, by := range out {
 				if by == e.Redo {

@@ -19,7 +19,8 @@ func (a undoing) Turns(ctx context.Context, root troupe.SessionID) ([]wire.Turn,
 	out := []wire.Turn{}
 	for _, t := range turns {
 		w := wire.Turn{Number: t.Number, At: t.At.UTC(), Asked: t.Asked, Undone: t.Undone, Prompt: t.Prompt,
-			Files: []wire.FileChange{}, Commands: commands(t.Commands)}
+			Files: []wire.FileChange{}, Commands: commands(t.Commands), Merges: shownMerges(t.Merges),
+			Forks: t.Forks}
 		w.Files = append(w.Files, t.Files...)
 		out = append(out, w)
 	}
@@ -27,11 +28,16 @@ func (a undoing) Turns(ctx context.Context, root troupe.SessionID) ([]wire.Turn,
 }
 
 func (a undoing) plan(ctx context.Context, root troupe.SessionID, o wire.UndoOrder) (Undo, wire.Undo, error) {
-	plan := a.planUndo
-	if o.Redo {
-		plan = func(ctx context.Context, root troupe.SessionID, _ int) (Undo, error) { return a.planRedo(ctx, root) }
+	var p Undo
+	var err error
+	switch {
+	case o.Redo:
+		p, err = a.planRedo(ctx, root)
+	case o.Merge != "":
+		p, err = a.planMerge(ctx, root, o.Merge)
+	default:
+		p, err = a.planUndo(ctx, root, o.Turn)
 	}
-	p, err := plan(ctx, root, o.Turn)
 	if err != nil {
 		return p, wire.Undo{}, err
 	}
@@ -39,8 +45,9 @@ func (a undoing) plan(ctx context.Context, root troupe.SessionID, o wire.UndoOrd
 	// What was shown is these files as they are, and what becomes of each.
 	text, err := json.Marshal(struct {
 		Turn, Redo int
+		Merge      *wire.MergeRef
 		Files      []UndoFile
-	}{p.Turn, p.Redo, p.Files})
+	}{p.Turn, p.Redo, out.Merge, p.Files})
 	sum := sha256.Sum256(text)
 	out.Plan = hex.EncodeToString(sum[:8])
 	return p, out, err
@@ -81,6 +88,11 @@ func shown(p Undo) wire.Undo {
 	out := wire.Undo{
 		Type: wire.UndoType, Session: p.Root, Turn: p.Turn, Files: shownFiles(p.Files), Left: []wire.UndoFile{},
 		Same: p.Same, Commands: commands(p.Commands), Links: p.Links, Gone: p.Gone,
+		Merges: p.Merges,
+	}
+	if p.Merge != nil {
+		ref := p.Merge.ref()
+		out.Merge = &ref
 	}
 	if p.Redo > 0 {
 		out.Type = wire.RedoType

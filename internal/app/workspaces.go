@@ -174,12 +174,9 @@ func (w *workspaces) Merge(ctx context.Context, s troupe.Session, into session.I
 	for _, c := range got.Changes {
 		places := placesOf(c.Path)
 		out.Leads = append(out.Leads, places[1:]...)
-		t := troupe.FileTouch{Path: places[0]}
-		if !c.Link && !c.WasLink { // links are not taken back, so nothing is kept of them
-			if t, err = touchOf(c, keep); err != nil {
-				return session.Merge{}, err
-			}
-			t.Path = places[0]
+		t, err := touchOf(c, keep)
+		if err != nil {
+			return session.Merge{}, err
 		}
 		out.Files = append(out.Files, t)
 	}

@@ -139,6 +139,14 @@ func newRoot(c *console.Console) *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&c.DebugFile, "debug", "", "Append a log to this file (it holds no secrets)")
 	root.SetFlagErrorFunc(console.FlagError)
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+		if cmd.HasParent() { // a conversation draws its screen itself
+			c.Fit()
+		}
+	}
+	if c.OutTTY && c.Width > 0 {
+		root.SetOut(console.FitFile(os.Stdout, c.Width)) // for the help
+	}
 	run.Configure(root, c)
 	root.AddCommand(cmd.All(c, cmd.Runner{Parse: run.Parse, Execute: run.Execute, End: run.End})...)
 	root.AddCommand(demo.New(c))
@@ -154,5 +162,5 @@ func complain(c *console.Console, err error) {
 	if errors.Is(err, troupe.ErrDamaged) && !strings.Contains(text, "--repair") {
 		text += "\n`troupe doctor` names the file and what is damaged; `troupe doctor --repair` saves what can be read."
 	}
-	fmt.Fprintln(c.Err, "troupe: "+console.Clean(text))
+	fmt.Fprintln(c.Err, c.FitErr("troupe: "+console.Clean(text)))
 }

@@ -42,6 +42,8 @@ type call struct {
 type ownFolders struct {
 	roots []string
 	also  []string // further ones, for reading alone
+	// inRules is the path by which rules name one; see Query.Named.
+	inRules func(string) string
 }
 
 // hits are the first rules of each kind that cover the call, and what something else said about it.
@@ -68,9 +70,9 @@ type callPath struct {
 func newCall(q *Query) call {
 	c := call{
 		tool: q.Tool, facts: q.known.Facts(q.Tool), agent: q.Access.Agent, url: q.Access.URL, class: q.Access.Class,
-		at: placesOf(q.Roots, q.Home), ownFolders: ownFolders{q.Roots, q.Readable}, inside: true, levels: q.Levels,
-		resolve: q.Resolve,
-		hidden:  q.Hidden, exist: q.HiddenFiles, hits: hits{judged: q.Judged, plan: PlanOf(q.Chain),
+		at: placesOf(q.Roots, q.Home), ownFolders: ownFolders{q.Roots, q.Readable, q.Named}, inside: true,
+		levels: q.Levels, resolve: q.Resolve,
+		hidden: q.Hidden, exist: q.HiddenFiles, hits: hits{judged: q.Judged, plan: PlanOf(q.Chain),
 			strips: strips(q.Chain), askWhy: q.Access.Ask, memory: q.Chain[len(q.Chain)-1].Memory},
 	}
 	// What a repository's settings have git run is confined with git, if there is a sandbox.
@@ -110,6 +112,14 @@ func newCall(q *Query) call {
 	}
 	c.inside = c.inside && !c.unclear
 	return c
+}
+
+// ruleFor is the rule that names one place, and all below it if it is a folder.
+func ruleFor(c *call, tool, name string) string {
+	if c.inRules != nil {
+		name = c.inRules(name)
+	}
+	return PathRule(tool, name)
 }
 
 func (c *call) isCommand() bool { return c.shell.text != "" }

@@ -295,7 +295,7 @@ func (c *call) grants() []string {
 		if c.facts.Argument != troupe.CommandArgument || hasHidden(c.shell.text) {
 			return nil
 		}
-		return append([]string{c.tool + "(" + rule.CommandSpec(c.shell.text) + ")"}, treeGrants(c.tree)...)
+		return append([]string{c.tool + "(" + rule.CommandSpec(c.shell.text) + ")"}, treeGrants(c)...)
 	case c.url != "":
 		if c.facts.Argument != troupe.DomainArgument || c.host.Unsure || c.host.User || c.host.Tells ||
 			len(c.host.Labels) == 0 {
@@ -322,7 +322,7 @@ func (c *call) grants() []string {
 		if !utf8.ValidString(p.name) || p.write && !rule.EditsFiles(c.facts) {
 			return nil // no rule can name it
 		}
-		if rule := tool + "(" + rule.LiteralPattern(p.name) + ")"; !slices.Contains(out, rule) {
+		if rule := ruleFor(c, tool, p.name); !slices.Contains(out, rule) {
 			out = append(out, rule)
 		}
 	}

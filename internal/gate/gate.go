@@ -48,6 +48,9 @@ type Query struct {
 	// HiddenFiles lists files and folders that are hidden and exist, for what a command may
 	// read without naming it; nil: nobody knows. It is asked only where no kernel hides them.
 	HiddenFiles func() []string
+	// Named is the path by which rules that are offered name a place: of one in a folder that was made for the session,
+	// which the next run does not have, that in the tree it was made from (see Mirror). nil: by its own.
+	Named func(path string) string
 	// Resolve says where an absolute path leads when links are followed, as far as it exists;
 	// nil: nobody knows. It is asked about paths that stand in commands; those of Access are
 	// resolved by their tools.

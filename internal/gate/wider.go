@@ -38,7 +38,8 @@ func wider(c *call) string {
 	if folder == "" || holdsMore(c, folder) || hasHidden(folder) {
 		return ""
 	}
-	return cmp.Or(c.facts.Like, c.tool) + "(" + strings.TrimSuffix(rule.LiteralPattern(folder), "/") + "/**)"
+	one := strings.TrimSuffix(ruleFor(c, cmp.Or(c.facts.Like, c.tool), folder), ")")
+	return strings.TrimSuffix(one, "/") + "/**)"
 }
 
 // holdsMore: a folder that is not in the session's own holds all of the home folder, or all of the disk.

@@ -111,11 +111,11 @@ func treeNames(tree []target) string {
 }
 
 // treeGrants are the rules that name them.
-func treeGrants(tree []target) []string {
+func treeGrants(c *call) []string {
 	var out []string
-	for _, t := range tree {
+	for _, t := range c.tree {
 		if !t.by.found {
-			out = append(out, PathRule(rule.ToolEdit, t.name))
+			out = append(out, ruleFor(c, rule.ToolEdit, t.name))
 		}
 	}
 	return out

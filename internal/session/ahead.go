@@ -114,10 +114,11 @@ func (bs *births) needs(prompt string, p troupe.Profile) []string {
 		}
 	}
 	cwd := bs.a.st.Session.Dir()
+	named := c.tree.chain.named(c.self)
 	paths, sites := tool.Mentions(prompt, cwd)
 	for _, name := range paths {
 		access := troupe.Access{Class: troupe.ClassEdit, Writes: []string{name}}
-		ask("Edit", access, gate.PathRule("Edit", name))
+		ask("Edit", access, gate.PathRule("Edit", named(name)))
 	}
 	if len(paths) == 0 {
 		ask("Edit", troupe.Access{Class: troupe.ClassEdit, Writes: []string{filepath.Join(cwd, "any file")}},

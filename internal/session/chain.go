@@ -136,6 +136,20 @@ func (l *chain) in(id troupe.SessionID, mode troupe.Mode) []gate.Layer {
 	return gate.Mirror(out, work, l.home, of...)
 }
 
+// named is the path by which rules name a place in the session's folder: they hold for the next run too, which has
+// another folder.
+func (l *chain) named(self troupe.Session) func(string) string {
+	works := []troupe.Workspace{self.Workspace}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id := self.ID; id != ""; id = l.layers[id].parent {
+		if w := l.layers[id].work; w.Kind.Made() && w.Owner != works[len(works)-1].Owner {
+			works = append(works, w)
+		}
+	}
+	return func(name string) string { return gate.Named(name, works...) }
+}
+
 // version changes whenever the authority of a session does, or that of any above it.
 func (l *chain) version(id troupe.SessionID) (n int) {
 	l.mu.Lock()

@@ -263,6 +263,7 @@ func (c *candidate) decide(access troupe.Access) (d troupe.Decision, version int
 func (c *candidate) query(name string, access troupe.Access) gate.Query {
 	q := QueryIn(c.h.d.Guard, PlaceOf(c.self), access)
 	q.Tool, q.Home, q.Roots, q.Readable, q.Judged = name, c.h.d.Home, c.roots(), c.also, c.call.Judged
+	q.Named = c.tree.chain.named(c.self)
 	return q
 }
 

@@ -94,7 +94,11 @@ type Request struct {
 	Wants  []troupe.Attempt `json:"wants,omitempty"`
 	Output string           `json:"output,omitempty"`
 	Beyond
-	// Folder is where the agent works, and File what the rule Grant is written into if the
+	// Worktree is the folder of its own that the agent works in, and WorktreeName what it is called by; "": it works in
+	// Folder.
+	Worktree     string `json:"worktree,omitempty"`
+	WorktreeName string `json:"worktree_name,omitempty"`
+	// Folder is the one whose settings hold for the agent, and File what the rule Grant is written into if the
 	// answer is "always": it holds for that folder.
 	Folder string `json:"folder"`
 	File   string `json:"file,omitempty"`

@@ -79,10 +79,10 @@ type SkillCheck struct {
 // BuiltInCommands are those of the conversation, with their other names. No file takes the place of one.
 func BuiltInCommands() []string {
 	return []string{"agent", "agents", "background", "bg", "bill", "bye", "clear", "compact", "context", "continue",
-		"cost", "exit", "expand", "fg", "foreground", "fork", "h", "help", "hooks", "jobs", "kill", "log", "mcp",
-		"memory", "mode", "model", "new", "permissions", "plans", "ps", "q", "quit", "reset", "resume", "show",
-		"skills",
-		"status", "stop", "task", "tasks", "todo", "todos", "transcript", "undo", "usage"}
+		"cost", "diff", "exit", "expand", "fg", "foreground", "fork", "h", "help", "hooks", "jobs", "kill", "log",
+		"mcp", "memory", "merge", "mode", "model", "new", "permissions", "plans", "ps", "q", "quit", "reset", "resume",
+		"show", "skills", "status", "stop", "task", "tasks", "todo", "todos", "transcript", "undo", "usage",
+		"worktree", "worktrees"}
 }
 
 // BuiltInCommand reports whether a name is that of a command of the conversation.

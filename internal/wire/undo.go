@@ -21,6 +21,32 @@ type Turn struct {
 	Commands []Command    `json:"commands"`        // what may have changed anything, in order
 	// Prompt counts the times that a person had said something before the turn; 0 is unknown.
 	Prompt int `json:"prompt,omitempty"`
+	// Merges of work from agents' own folders, that were made after the turn began and before the next did, in order.
+	// What agents merged is among its files as well.
+	Merges []Merge `json:"merges,omitempty"`
+	// Forks are those that people asked for and that changed files in it, they or agents below them.
+	Forks []ForkAsked `json:"forks,omitempty"`
+}
+
+// ForkAsked is a fork that a person asked for.
+type ForkAsked struct {
+	Agent string `json:"agent"` // its path in the tree
+	Asked string `json:"asked"`
+}
+
+// MergeRef names a merge.
+type MergeRef struct {
+	ID   string `json:"merge"` // by which it is undone alone
+	Name string `json:"name"`  // of the worktree
+}
+
+// Merge is one that wrote files of a tree's folder.
+type Merge struct {
+	MergeRef
+	By     string       `json:"by,omitempty"` // the agent that merged, or whose end did; none: a person
+	At     time.Time    `json:"at"`
+	Undone bool         `json:"undone"` // put back since, and not brought back
+	Files  []FileChange `json:"files"`
 }
 
 // FileChange is what tools did to one file in one turn.
@@ -57,9 +83,10 @@ type Command struct {
 
 // UndoOrder says which undo is meant. To carry one out, Plan names the one that was shown.
 type UndoOrder struct {
-	Turn  int    `json:"turn,omitempty"` // back to before it; 0: the last one with changes to undo
-	Redo  bool   `json:"redo,omitempty"` // take the newest undo back instead
-	Plan  string `json:"plan,omitempty"` // of the Undo that was shown
+	Turn  int    `json:"turn,omitempty"`  // back to before it; 0: the last one with changes to undo
+	Redo  bool   `json:"redo,omitempty"`  // take the newest undo back instead
+	Merge string `json:"merge,omitempty"` // take this merge back instead, and nothing else
+	Plan  string `json:"plan,omitempty"`  // of the Undo that was shown
 	Force bool   `json:"force,omitempty"`
 }
 
@@ -69,18 +96,22 @@ type Undo struct {
 	Type    string           `json:"type"` // UndoType or RedoType
 	Session troupe.SessionID `json:"session_id"`
 	Turn    int              `json:"turn,omitempty"` // back to before this turn
-	Applied bool             `json:"applied"`
-	Files   []UndoFile       `json:"files"` // once it is applied: those that were changed
-	Left    []UndoFile       `json:"left"`  // of one that was applied: those that were not
-	Same    []string         `json:"same"`  // files that hold already what they held then
+	// Merge is taken back alone, or was by the undo that is taken back.
+	Merge   *MergeRef  `json:"undone_merge,omitempty"`
+	Applied bool       `json:"applied"`
+	Files   []UndoFile `json:"files"` // once it is applied: those that were changed
+	Left    []UndoFile `json:"left"`  // of one that was applied: those that were not
+	Same    []string   `json:"same"`  // files that hold already what they held then
 	// Commands may have changed anything since; what they changed is not undone.
 	Commands []Command `json:"commands"`
 	// Links in folders of agents' own were changed since, and stay as they are. Gone are such folders that are not
 	// there any more: nothing is put back in them.
-	Links    []string     `json:"links,omitempty"`
-	Gone     []GoneFolder `json:"gone,omitempty"`
-	TakeBack string       `json:"take_back,omitempty"` // the command that takes it back
-	Plan     string       `json:"plan,omitempty"`      // names this undo, of one that was not applied
+	Links []string     `json:"links,omitempty"`
+	Gone  []GoneFolder `json:"gone,omitempty"`
+	// Merges were made by people since, and are taken back as well.
+	Merges   []MergeRef `json:"merges,omitempty"`
+	TakeBack string     `json:"take_back,omitempty"` // the command that takes it back
+	Plan     string     `json:"plan,omitempty"`      // names this undo, of one that was not applied
 }
 
 // GoneFolder is a folder of an agent's own that is not there any more. What was done there is kept.

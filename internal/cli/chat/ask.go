@@ -83,7 +83,11 @@ func showRequest(r wire.Request, x *box) string {
 		}
 		lines = render.Prose(strings.Join(lines, "\n"), o)
 	}
-	x.put("┏━ ", who+" asks: "+head)
+	if r.WorktreeName != "" {
+		x.put("┏━ ", who+" asks, in worktree "+console.Line(r.WorktreeName, 64)+": "+head)
+	} else {
+		x.put("┏━ ", who+" asks: "+head)
+	}
 	if first := x.b.String(); x.color {
 		x.b.Reset()
 		x.b.WriteString(strings.Replace(first, who, render.Agent(r.Path, who), 1))
@@ -100,10 +104,10 @@ func showRequest(r wire.Request, x *box) string {
 		x.put("┃   ", fmt.Sprintf("… %s; v shows all", console.Count(hidden, "more line")))
 	}
 	if r.Why != "" && len(r.Questions) == 0 {
-		x.put("┃ ", "why: "+short(console.Visible(console.Line(r.Why, 600)), r.Folder, x.home))
+		x.put("┃ ", "why: "+fromHere(r, console.Visible(console.Line(r.Why, 600)), x.home))
 	}
 	for _, want := range r.Listed() {
-		x.put("┃   ", short(console.VisibleLine(want), r.Folder, x.home))
+		x.put("┃   ", fromHere(r, console.VisibleLine(want), x.home))
 	}
 	for i, l := range outputLines(r) {
 		if i == 0 {
@@ -148,7 +152,7 @@ func asked(r wire.Request) (head string, lines []string) {
 				raw, _ := json.Marshal(in[key]) // it was JSON a moment ago
 				text = string(raw)
 			}
-			text = short(console.Visible(text), r.Folder, "")
+			text = fromHere(r, console.Visible(text), "")
 			if len(in) == 1 && !strings.Contains(text, "\n") {
 				return head + " " + text, nil
 			}
@@ -166,6 +170,11 @@ var indents = regexp.MustCompile(`(?m)^[-+ ]*\t+`)
 // that only hides how deep the line is.
 func indented(text string) string {
 	return indents.ReplaceAllStringFunc(text, func(s string) string { return strings.ReplaceAll(s, "\t", "    ") })
+}
+
+// fromHere has them begin at the folder in which the agent works.
+func fromHere(r wire.Request, text, home string) string {
+	return short(short(text, r.Worktree, ""), r.Folder, home)
 }
 
 // short has paths in words for people begin at the folder that is worked in, or at the home folder.

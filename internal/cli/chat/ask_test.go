@@ -153,3 +153,22 @@ func TestRequestOffersTheFolder(t *testing.T) {
 		t.Errorf("got\n%s", got)
 	}
 }
+
+// TestRequestInAWorktree: of an agent with a folder of its own it is said that it has one, and the one folder that a
+// yes opens is that, in every sentence.
+func TestRequestInAWorktree(t *testing.T) {
+	t.Parallel()
+	r := wire.Request{ID: "r", Path: "main/fixer", Tool: "Bash", Action: "touch a b", Grant: "Bash(touch a b)",
+		Running: true, Folder: "/ws", Worktree: "/home/u/trees/fixer-1", WorktreeName: "fixer-1",
+		Why: "it ran with what was allowed and wanted to create /home/u/trees/fixer-1/b; yes lets it write " +
+			"anywhere in /home/u/trees/fixer-1 but at protected places"}
+	const want = "┏━ main/fixer asks, in worktree fixer-1: Bash\n┃   touch a b\n" +
+		"┃ why: it ran with what was allowed and wanted to create b; yes lets it write anywhere in " +
+		"~/trees/fixer-1 but at protected places\n┃ y  yes, once\n┃ s  yes, for this session: Bash(touch a b)\n" +
+		"┃ a  yes, always\n┃ s and a allow it anything in the folder of the agent that runs it, " +
+		"here ~/trees/fixer-1, but at protected places, and any host that the settings allow\n" +
+		"┗━ n  no; n and words says why\n"
+	if got := showRequest(r, &box{local: time.UTC, home: "/home/u"}); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

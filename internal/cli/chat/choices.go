@@ -41,7 +41,7 @@ func (x *box) choices(r wire.Request) []string {
 		}
 		out = append(out, line)
 		if key == "a" && r.Tool == "Bash" {
-			out = append(out, "s and a allow it anything in "+x.folder(r.Folder)+" but at protected places, and "+
+			out = append(out, "s and a allow it anything in "+x.opens(r)+" but at protected places, and "+
 				"any host that the settings allow")
 		}
 	}
@@ -115,6 +115,14 @@ func (x *box) below(r wire.Request) string {
 		folder = short(folder, r.Folder, x.home)
 	}
 	return "in " + console.Visible(console.Line(folder, 0)) + " and below"
+}
+
+// opens names the folder that a rule for a command opens: that of whoever runs it, and never one beside that.
+func (x *box) opens(r wire.Request) string {
+	if r.Worktree == "" {
+		return x.folder(r.Folder)
+	}
+	return "the folder of the agent that runs it, here " + x.folder(r.Worktree) + ","
 }
 
 // folder names the folder that is worked in.

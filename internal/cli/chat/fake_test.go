@@ -131,7 +131,7 @@ func (f *fake) Begin(_ context.Context, b wire.Begin) (wire.Begun, error) {
 	}
 	f.tell(strings.TrimSpace(fmt.Sprintf("begin %s%v %s %s", b.Resume, b.Continue, b.Model, b.Mode)))
 	if len(f.history) == 0 {
-		f.add(rootID, troupe.Created{Profile: troupe.Profile{Type: "main"}})
+		f.add(rootID, troupe.Created{Profile: troupe.Profile{Type: "main"}, Workspace: worksIn(b.Worktree)})
 	}
 	if b.Prompt != "" {
 		f.add(rootID, troupe.Started{Run: 1})
@@ -371,7 +371,11 @@ func (f *fake) Turns(context.Context, troupe.SessionID) ([]wire.Turn, error) { r
 
 func (f *fake) PlanUndo(_ context.Context, _ troupe.SessionID, o wire.UndoOrder) (wire.Undo, error) {
 	if len(f.turns) > 0 {
-		f.tell(fmt.Sprintf("undo %d", o.Turn))
+		f.tell(strings.TrimSpace(fmt.Sprintf("undo %d %s", o.Turn, o.Merge)))
+	}
+	if o.Merge != "" {
+		return wire.Undo{Merge: &wire.MergeRef{ID: o.Merge, Name: "fixer"}, Plan: "p",
+			Files: []wire.UndoFile{{Path: "/ws/m", Action: wire.UndoRemove}}}, nil
 	}
 	if u, ok := f.undoes[o.Turn]; ok {
 		return u, nil

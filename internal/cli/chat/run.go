@@ -150,7 +150,7 @@ func Run(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Opt
 			return v.last(ctx)
 		}
 	}
-	v.farewell()
+	v.farewell(ctx)
 	return nil
 }
 
@@ -193,8 +193,9 @@ func (v *conversation) ready() {
 	}
 }
 
-func (v *conversation) farewell() {
+func (v *conversation) farewell(ctx context.Context) {
 	if v.tree != nil && v.m.terminal {
+		leavesWork(ctx, v)
 		v.say("Go on later: troupe --continue, or troupe --resume " + string(v.tree.root))
 	}
 }
@@ -276,6 +277,7 @@ func (v *conversation) show(ctx context.Context, b wire.Batch) {
 	asked := false
 	for _, e := range b.Events {
 		v.view.Event(e)
+		follows(v, e)
 		switch e.Body.(type) {
 		case troupe.Started:
 			v.running(e.Session, true)
@@ -329,7 +331,7 @@ func (v *conversation) complain(err error) { v.say("troupe: " + console.Clean(er
 func (v *conversation) last(ctx context.Context) error {
 	err := v.tree.rest(ctx, func(b wire.Batch) error { v.show(ctx, b); return nil })
 	if err == nil {
-		v.farewell()
+		v.farewell(ctx)
 	}
 	return err
 }
@@ -355,6 +357,10 @@ func (v *conversation) take(ctx context.Context, t *tree, told bool) error {
 		v.say("troupe: " + console.Clean(w))
 	}
 	if len(t.before) > 0 {
+		if w := t.before[0].Workspace; w != nil {
+			t.work = *w
+			saysWhere(v)
+		}
 		v.m.working = told || t.before[0].Status.Live()
 		if err := recall(ctx, v); err != nil {
 			return err

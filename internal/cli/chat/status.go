@@ -35,7 +35,11 @@ func (v *conversation) greet(ctx context.Context, goesOn bool) {
 	if v.trees.next.Mode != "" {
 		parts = append(parts, "mode "+string(v.trees.next.Mode))
 	}
-	v.say(strings.Join(append(parts, v.folder()), " · "))
+	parts = append(parts, v.folder())
+	if place := wantsPlace(v.trees.next); place != "" && !goesOn {
+		parts = append(parts, place)
+	}
+	v.say(strings.Join(parts, " · "))
 	v.say("/help lists the commands and keys; Ctrl-D ends.")
 	if missing != nil {
 		v.complain(missing)
@@ -92,6 +96,9 @@ func statusLine(v *conversation) string {
 	v.warnMode(mode)
 	parts := []string{console.ShortModel(model), v.role(), string(mode),
 		console.Line(filepath.Base(v.trees.next.Cwd), 40)}
+	if w := works(v); w.Kind.Made() {
+		parts = append(parts, "worktree "+console.Middle(console.Line(w.Name, 0), 24))
+	}
 	if cost > 0 {
 		parts = append(parts, cost.String())
 	}
@@ -112,6 +119,13 @@ func showStatus(ctx context.Context, v *conversation, _ string) error {
 	}
 	fmt.Fprintf(&b, "mode     %s\n", cmp.Or(string(mode), "that of the settings"))
 	fmt.Fprintf(&b, "folder   %s\n", v.folder())
+	if w := works(v); w.Kind.Made() {
+		fmt.Fprintf(&b, "works in %s; /diff shows its work, /merge brings it to the folder\n",
+			worktreeText(v, w))
+	}
+	if place := wantsPlace(v.trees.next); place != "" && v.tree == nil {
+		fmt.Fprintf(&b, "works in %s\n", strings.TrimPrefix(place, "in "))
+	}
 	if v.tree == nil {
 		v.say(b.String() + "session  none yet; the first words begin one")
 		return nil

@@ -35,6 +35,7 @@ type tree struct {
 	warnings []string
 	before   []wire.Session             // its sessions before it was taken up
 	seen     map[troupe.SessionID]int64 // where it is followed from
+	work     troupe.Workspace           // the folder of its own that the main agent works in; zero: it has none
 	stream   api.Stream
 	batches  chan followed
 	ended    chan error // what waiting for its end came to, once wait was called
@@ -62,6 +63,9 @@ func (ts *trees) begin(ctx context.Context, b wire.Begin, deltas bool) (*tree, e
 		return nil, err
 	}
 	ts.next.Name = "" // taken
+	if ts.next.Worktree != nil {
+		ts.next.Worktree = new(string) // its name is taken too
+	}
 	if goes {
 		ts.next = resumable(ts.next)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,19 +15,24 @@ import (
 )
 
 const undoHint = "/undo goes back to before the last prompt that changed a file, /undo TURN to before that turn; " +
-	"/undo redo takes the last undo back."
+	"/undo merge ID takes one merge back, and /undo redo the last undo."
 
 // planUndo shows what /undo [TURN] or /undo redo would do, and proposes it.
 func planUndo(ctx context.Context, v *conversation, args string) error {
 	n, err := strconv.Atoi(args)
 	order := wire.UndoOrder{Turn: n, Redo: args == "redo"}
+	if id, is := strings.CutPrefix(args, "merge "); is {
+		order.Merge = strings.TrimSpace(id)
+	}
 	var u wire.Undo
 	var about aboutUndo
 	switch {
 	case args == "":
 		u, about, err = lastPrompt(ctx, v)
-		order.Turn = u.Turn
-	case order.Redo || err == nil && n > 0:
+		if order.Turn = u.Turn; u.Merge != nil {
+			order.Merge = u.Merge.ID
+		}
+	case order.Redo || order.Merge != "" || err == nil && n > 0:
 		u, err = v.trees.api.PlanUndo(ctx, v.tree.root, order)
 	default:
 		err = &troupe.UserError{Problem: fmt.Sprintf("%q is no turn", args)}
@@ -81,52 +87,69 @@ func (a aboutUndo) passedText() string {
 	return b.String()
 }
 
-// lastPrompt is the undo to before the last prompt that has something to put back.
+// lastPrompt is the undo of the last prompt, or of the last merge by a person, that has something to put back.
 func lastPrompt(ctx context.Context, v *conversation) (u wire.Undo, about aboutUndo, err error) {
 	turns, err := v.trees.api.Turns(ctx, v.tree.root)
 	if err != nil {
 		return u, about, err
 	}
-	for _, first := range changingPrompts(turns) {
-		u, err = v.trees.api.PlanUndo(ctx, v.tree.root, wire.UndoOrder{Turn: turns[first].Number})
-		prompt := promptOf(turns, first, v.o.Local)
+	for _, d := range doings(turns) {
+		order := wire.UndoOrder{Turn: turns[d.turn].Number}
+		what := promptOf(turns, d.turn, v.o.Local)
+		if d.merge != nil {
+			order = wire.UndoOrder{Merge: d.merge.ID}
+			what = "the merge of " + console.Line(d.merge.Name, 60)
+		}
+		u, err = v.trees.api.PlanUndo(ctx, v.tree.root, order)
 		if err != nil || len(u.Files) > 0 {
-			about.prompt = prompt
+			about.prompt = what
 			return u, about, err
 		}
-		if prompt == "" {
-			prompt = fmt.Sprintf("turn %d", turns[first].Number)
+		if what == "" {
+			what = fmt.Sprintf("turn %d", turns[d.turn].Number)
 		}
-		about.passed = append(about.passed, prompt)
+		about.passed = append(about.passed, what)
 	}
 	if len(about.passed) > 0 {
-		u.Turn = 0 // no turn has anything to put back
+		u.Turn, u.Merge = 0, nil // none has anything to put back
 		return u, about, nil
 	}
 	u, err = v.trees.api.PlanUndo(ctx, v.tree.root, wire.UndoOrder{})
 	return u, about, err
 }
 
-// changingPrompts are the first turns of the prompts that changed a file, the last one first: indexes of turns.
-func changingPrompts(turns []wire.Turn) []int {
-	var out []int
+// doing is what /undo takes back in one step: a prompt, by its first turn, or a merge that a person made.
+type doing struct {
+	turn  int // index
+	merge *wire.Merge
+}
+
+// doings are those that were not undone, the last one first.
+func doings(turns []wire.Turn) (out []doing) {
 	for i := len(turns) - 1; i >= 0; i-- {
+		for j := len(turns[i].Merges) - 1; j >= 0; j-- {
+			if m := &turns[i].Merges[j]; m.By == "" && !m.Undone {
+				out = append(out, doing{i, m})
+			}
+		}
 		if len(turns[i].Files) == 0 || turns[i].Undone {
 			continue
 		}
 		for i > 0 && turns[i].Asked != "" && samePrompt(turns[i-1], turns[i]) {
 			i--
 		}
-		out = append(out, i)
+		out = append(out, doing{turn: i})
 	}
 	return out
 }
 
-// promptOf says which prompt a turn is the first of; "" if no prompt asked for it.
+// promptOf says what asked for the changes since a turn that is the first of a prompt: that prompt, forks that a person
+// asked for, or both; "" if no prompt did.
 func promptOf(turns []wire.Turn, first int, local *time.Location) string {
+	forks, only := forksSince(turns[first:])
 	t := turns[first]
-	if t.Asked == "" {
-		return ""
+	if t.Asked == "" || only {
+		return strings.Join(forks, " and ")
 	}
 	about := fmt.Sprintf("your prompt “%s”", console.Line(t.Asked, 60))
 	if n, of := alike(turns, first); of > 1 {
@@ -135,7 +158,34 @@ func promptOf(turns []wire.Turn, first int, local *time.Location) string {
 	if !t.At.IsZero() {
 		about += ", at " + t.At.In(local).Format("15:04")
 	}
-	return about
+	return strings.Join(append([]string{about}, forks...), " and ")
+}
+
+// forksSince are the forks that changed files in turns that were not undone; only says that nothing else did.
+func forksSince(turns []wire.Turn) (about []string, only bool) {
+	for _, t := range turns {
+		if t.Undone {
+			continue
+		}
+		for _, f := range t.Forks {
+			text := fmt.Sprintf("your fork “%s”", console.Line(f.Asked, 60))
+			if !slices.Contains(about, text) {
+				about = append(about, text)
+			}
+		}
+	}
+	return about, len(about) > 0 && !slices.ContainsFunc(turns, func(t wire.Turn) bool {
+		return !t.Undone && slices.ContainsFunc(t.Files, func(f wire.FileChange) bool {
+			return slices.ContainsFunc(f.Agents, func(agent string) bool { return !byFork(t, agent) })
+		})
+	})
+}
+
+// byFork reports whether an agent is a fork that a person asked for, or one below it.
+func byFork(t wire.Turn, agent string) bool {
+	return slices.ContainsFunc(t.Forks, func(f wire.ForkAsked) bool {
+		return agent == f.Agent || strings.HasPrefix(agent, f.Agent+"/")
+	})
 }
 
 // samePrompt reports whether two turns next to each other belong to one prompt.
@@ -190,6 +240,8 @@ func undoPlan(cwd string, u wire.Undo, about string) string {
 	switch {
 	case u.Type == wire.RedoType:
 		b.WriteString("What the last undo put back is changed again:\n")
+	case u.Merge != nil:
+		fmt.Fprintf(&b, "The merge of %s is taken back, and nothing else:\n", console.Line(u.Merge.Name, 60))
 	case u.Turn > 0:
 		if about != "" {
 			about = ", " + about
@@ -211,6 +263,9 @@ func undoPlan(cwd string, u wire.Undo, about string) string {
 		}
 		fmt.Fprintf(&b, "  %s  +%d −%d  %s\n", console.Line(strings.TrimPrefix(f.Path, cwd+"/"), 200), f.Added,
 			f.Removed, what)
+	}
+	for _, m := range u.Merges {
+		fmt.Fprintf(&b, "The merge of %s was made since, and is taken back too.\n", console.Line(m.Name, 60))
 	}
 	if len(u.Files) == 0 {
 		b.WriteString("  There is nothing to put back.\n")

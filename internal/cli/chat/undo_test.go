@@ -48,6 +48,51 @@ func TestUndoTellsPromptsApart(t *testing.T) {
 	})
 }
 
+// TestUndoQuotesTheFork: what a fork changed is quoted by what was asked of the fork, and not by a prompt that stands
+// beside it.
+func TestUndoQuotesTheFork(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ agent, says string }{
+		{"main/Write it down", "Back to before turn 1, your fork “write it down”:"},
+		{"main", "turn 1, your prompt “look around” and your\nfork “write it down”:"},
+	} {
+		f := newFake(func(f *fake, what string) { f.says("heard " + what) })
+		f.turns = []wire.Turn{{Number: 1, Asked: "look around", Prompt: 1,
+			Files: []wire.FileChange{{Path: "/ws/a", Agents: []string{tt.agent}}},
+			Forks: []wire.ForkAsked{{Agent: "main/Write it down", Asked: "write it down"}}}}
+		f.undo = wire.Undo{Turn: 1, Plan: "p", Files: []wire.UndoFile{{Path: "/ws/a", Action: wire.UndoRemove}}}
+		p := sit(t, f, wire.Begin{})
+		p.sees("\n>")
+		p.Keys("hello\r")
+		p.sees("1.5 s\n>")
+		p.Keys("/undo\r")
+		p.sees("y/n + Enter?")
+		p.shows(tt.says)
+	}
+}
+
+// TestUndoOfMerges: a merge by a person is taken back before the prompt that it came after, and can be named.
+func TestUndoOfMerges(t *testing.T) {
+	t.Parallel()
+	f := newFake(func(f *fake, what string) { f.says("heard " + what) })
+	ref := func(id string) wire.MergeRef { return wire.MergeRef{ID: id, Name: "fixer"} }
+	f.turns = []wire.Turn{{Number: 1, Asked: "one", Prompt: 1, Files: []wire.FileChange{{Path: "/ws/a"}},
+		Merges: []wire.Merge{{MergeRef: ref("1.1"), By: "main"}, {MergeRef: ref("1")},
+			{MergeRef: ref("2"), Undone: true}}}}
+	p := sit(t, f, wire.Begin{})
+	p.sees("\n>")
+	p.Keys("hello\r")
+	p.sees("1.5 s\n>")
+	p.Keys("/undo\r")
+	p.sees("y/n + Enter?")
+	p.shows("The merge of fixer is taken back, and nothing else:")
+	p.Keys("n\r")
+	p.sees("Nothing was undone.\n>")
+	p.Keys("/undo merge 1.1\r")
+	p.sees("y/n + Enter?")
+	f.heardAll(t, "begin false", "hello", "undo 0 1", "undo 0 1.1")
+}
+
 // TestUndoPassesWhatChangedNothing: a prompt whose files are as they were before it is no dead end: /undo goes past it
 // to the last prompt that has something to put back, and says so.
 func TestUndoPassesWhatChangedNothing(t *testing.T) {

@@ -147,6 +147,9 @@ func writeChecks[T any](c *console.Console, files []T, asJSON bool, of func(T) c
 			}
 		}
 	}
+	if !asJSON && len(files) == 0 {
+		return c.Say("There are no files of them here; without a path those of this folder and yours are checked.")
+	}
 	if !asJSON {
 		if _, err := fmt.Fprintf(c.Out, "%s: %s, %d that cannot be %s; notes on %s\n",
 			console.Count(len(files), "file"),
@@ -261,7 +264,7 @@ func writeAgent(c *console.Console, p wire.AgentProfile) error {
 		if t.Has {
 			word = "yes"
 		}
-		line("tool", fmt.Sprintf("%-12s %-3s  %s", t.Tool, word, t.Why))
+		line("tool", fmt.Sprintf("%-15s %-3s  %s", t.Tool, word, t.Why))
 	}
 	fmt.Fprintf(&b, "\n%s\n", console.Clean(p.Prompt))
 	_, err := fmt.Fprint(c.Out, b.String())

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -37,7 +36,7 @@ diff does. NAME is that of the worktree, a beginning that no other has, or its s
 			case c.OutTTY:
 				d.Text = console.Visible(d.Text)
 			}
-			_, err = fmt.Fprint(c.Out, paintDiff(c.Color(c.OutTTY), d.Text))
+			_, err = fmt.Fprint(console.Verbatim(c.Out), console.PaintDiff(c.Color(c.OutTTY), d.Text))
 			return err
 		}),
 	}
@@ -51,47 +50,6 @@ func one(c *console.Console, args []string) wire.WorktreeQuery {
 	return wire.WorktreeQuery{Cwd: c.Cwd, Name: args[0]}
 }
 
-// Colours of a difference, as git has them.
-const (
-	boldCode  = 1
-	redCode   = 31
-	greenCode = 32
-	cyanCode  = 36
-)
-
-// paintDiff gives the lines of a difference their colours. What a file's lines begin with counts only below “@@”.
-func paintDiff(color bool, text string) string {
-	if !color {
-		return text
-	}
-	var b strings.Builder
-	head := true
-	for line := range strings.Lines(text) {
-		line, end := strings.TrimSuffix(line, "\n"), strings.HasSuffix(line, "\n")
-		code := 0
-		switch {
-		case strings.HasPrefix(line, "diff --git "):
-			head, code = true, boldCode
-		case strings.HasPrefix(line, "@@"):
-			head, code = false, cyanCode
-		case head:
-			code = boldCode
-		case strings.HasPrefix(line, "+"):
-			code = greenCode
-		case strings.HasPrefix(line, "-"):
-			code = redCode
-		}
-		if !strings.Contains(text, "\n@@ ") {
-			code = 0 // a --stat, or nothing but modes
-		}
-		b.WriteString(console.Paint(true, code, line))
-		if end {
-			b.WriteString("\n")
-		}
-	}
-	return b.String()
-}
-
 const mergeLong = `Bring what an agent did in a folder of its own to the folder that it is beside. The changes arrive in your
 files, uncommitted; your index is not touched. What you have not committed counts as what you have.
 
@@ -99,8 +57,9 @@ If you and the agent have changed the same place, nothing at all is written, and
 with both sides. --take mine keeps what is in your folder of each file that conflicts, and --take theirs
 takes what the agent did, whole files; all other files are merged. --hand-back has the agent resolve what
 conflicts: its worktree gets what your folder has, with the conflicts between markers, and the agent a
-message; merge again when it has ended. troupe undo takes a merge back. --into puts the agent's commits
-on a branch that is not checked out instead, or on a new one; your files stay as they are.
+message; merge again when it has ended. The command that is printed takes exactly this merge back. --into
+puts the agent's commits on a branch that is not checked out instead, or on a new one; your files stay
+as they are.
 
 It is your own act: no rule of the agents judges it. Files that commands of agents may never write, such
 as hooks, settings that run commands and what is in .git, are left out and named.`
@@ -159,7 +118,7 @@ func merge(ctx context.Context, c *console.Console, a api.API, m wire.WorktreeMe
 	case m.HandBack:
 		err = writeHandedBack(c, out, said)
 	default:
-		err = writeMerged(c, out)
+		err = c.Merged(out)
 	}
 	if m.HandBack {
 		return err
@@ -207,124 +166,13 @@ func tellHandedBack(ctx context.Context, a api.API, m wire.MergedWorktree) (stri
 func writeHandedBack(c *console.Console, m wire.MergedWorktree, said string) error {
 	var b strings.Builder
 	for _, path := range m.HandedBack {
-		fmt.Fprintf(&b, "marked   %s\n", console.Line(inFolder(m.Worktree.Folder, path), 0))
+		fmt.Fprintf(&b, "marked   %s\n", console.Line(console.InFolder(m.Worktree.Folder, path), 0))
 	}
 	for _, x := range m.Conflicts {
-		fmt.Fprintf(&b, "conflict %s: %s\n", console.Line(inFolder(m.Worktree.Folder, x.Path), 0),
+		fmt.Fprintf(&b, "conflict %s: %s\n", console.Line(console.InFolder(m.Worktree.Folder, x.Path), 0),
 			console.Line(x.Why, 0))
 	}
 	fmt.Fprintf(&b, "Your files are as they were; the conflicts are in %s.\n", console.Line(m.Worktree.Folder, 0))
 	_, err := fmt.Fprint(c.Out, b.String()+said)
 	return err
-}
-
-// writeMerged says what came of a merge.
-func writeMerged(c *console.Console, m wire.MergedWorktree) error {
-	var b strings.Builder
-	name := console.Line(m.Worktree.Name, 64)
-	if m.Worktree.State == wire.WorktreeWorking {
-		fmt.Fprintf(&b, "%s is still at work; this is what it has done so far.\n", console.Line(m.Worktree.Agent, 64))
-	}
-	short := func(path string) string { return console.Line(inFolder(m.Folder, path), 0) }
-	for _, f := range m.Files {
-		fmt.Fprintf(&b, "%-8s %s\n", f.Action, short(f.Path))
-	}
-	for _, l := range m.Left {
-		fmt.Fprintf(&b, "left out %s\n", short(l))
-	}
-	switch n := console.Count(len(m.Files), "file"); {
-	case len(m.Conflicts) > 0:
-		writeConflicts(c, &b, m)
-	case m.Stopped != "" && len(m.Files) > 0:
-		fmt.Fprintf(&b, "It stopped after %s: %s.\nRun it again: what was written is not written twice.\n", n,
-			console.Line(m.Stopped, 0))
-	case m.Stopped != "":
-		fmt.Fprintf(&b, "Nothing was written: %s.\n", console.Line(m.Stopped, 0))
-	case m.Already:
-		fmt.Fprintf(&b, "There is nothing to merge: all of %s is there.\n", name)
-	case m.Branch != "":
-		fmt.Fprintf(&b, "Put %s of %s on the branch %s. Your files are as they were.\n",
-			console.Count(m.Commits, "commit"), name, console.Line(m.Branch, 0))
-	case m.DryRun:
-		fmt.Fprintf(&b, "Would write %s of %s, +%d -%d. Nothing was written.\n", n, name, m.Added, m.Removed)
-	case len(m.Files) == 0:
-		fmt.Fprintf(&b, "Nothing of %s was written.\n", name)
-	default:
-		fmt.Fprintf(&b, "Merged %s of %s, +%d -%d. Nothing is committed; see git diff.\n", n, name, m.Added, m.Removed)
-	}
-	switch {
-	case m.Undo != "":
-		fmt.Fprintf(&b, "To take it back, with all that agents changed since the same turn began: %s\n",
-			console.Line(m.Undo, 0))
-	case len(m.Files) > 0 && !m.DryRun && m.Branch == "":
-		b.WriteString("Its session is gone, so troupe undo cannot take it back; git can.\n")
-	}
-	_, err := fmt.Fprint(c.Out, b.String())
-	return err
-}
-
-// inFolder shows what begins with a path below a folder from there.
-func inFolder(folder, text string) string {
-	return strings.TrimPrefix(text, strings.TrimSuffix(folder, "/")+"/")
-}
-
-// hunkLines is how many lines of each side of a conflict are shown.
-const hunkLines = 20
-
-// writeConflicts shows each place that both sides have changed, and what can be done about it.
-func writeConflicts(c *console.Console, b *strings.Builder, m wire.MergedWorktree) {
-	color := c.Color(c.OutTTY)
-	name := console.Line(m.Worktree.Name, 64)
-	for _, x := range m.Conflicts {
-		fmt.Fprintf(b, "conflict %s", console.Line(inFolder(m.Folder, x.Path), 0))
-		if x.Why != "" {
-			fmt.Fprintf(b, ": %s", console.Line(x.Why, 0))
-		}
-		b.WriteString("\n")
-		ours, theirs := cmp.Or(x.Ours, "your folder"), cmp.Or(x.Theirs, name)
-		for _, h := range x.Hunks {
-			writeSide(b, color, redCode, ours, "-", h.Ours)
-			writeSide(b, color, greenCode, theirs, "+", h.Theirs)
-		}
-	}
-	fmt.Fprintf(b, "Nothing was written: %s.\n", conflictsIn(m))
-	if m.Branch == "" {
-		fmt.Fprintf(b, "To keep yours, or to take what the agent did: troupe merge %s --take mine, or --take theirs\n",
-			name)
-		if branch := console.Line(m.Worktree.Branch, 0); branch != "" {
-			fmt.Fprintf(b, "To resolve it yourself, commit what you have and run: git merge %s\n", branch)
-		}
-		fmt.Fprintf(b, "To have its agent resolve it: troupe merge %s --hand-back; then merge again.\n", name)
-		return
-	}
-	fmt.Fprintf(b, "The branch %s is as it was. To bring it to your files instead: troupe merge %s\n",
-		console.Line(m.Branch, 0), name)
-}
-
-func conflictsIn(m wire.MergedWorktree) string {
-	if len(m.Conflicts) == 1 {
-		return "1 file has conflicts"
-	}
-	return fmt.Sprintf("%d files have conflicts", len(m.Conflicts))
-}
-
-// writeSide shows what one side has at a place.
-func writeSide(b *strings.Builder, color bool, code int, who, sign string, l wire.WorktreeLines) {
-	where := ""
-	if l.First > 0 {
-		where = fmt.Sprintf(", line %d", l.First)
-	}
-	fmt.Fprintf(b, "  %s%s:\n", console.Line(who, 64), where)
-	n := 0
-	for line := range strings.Lines(l.Text) {
-		if n++; n > hunkLines {
-			fmt.Fprintf(b, "    … and more\n")
-			return
-		}
-		text := console.VisibleLine(strings.TrimRight(line, "\r\n"))
-		fmt.Fprintf(b, "    %s\n", console.Paint(color, code, sign+" "+text))
-	}
-	if n == 0 {
-		b.WriteString("    (nothing)\n")
-	}
 }

@@ -52,15 +52,16 @@ func decisionFlags(cmd *cobra.Command, c *console.Console, p *wire.Place) {
 
 func newExplain(c *console.Console) *cobra.Command {
 	var p wire.Place
+	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "explain [CALL...]", Short: "Say whether calls would be allowed, one JSON object per line",
+		Use: "explain [CALL...]", Short: "Say whether calls would be allowed, and why",
 		Long: `Say what would become of calls. CALL is a command, or a tool with what it would be used on, written as in a
 rule: 'git push', 'Edit(main.go)', 'WebFetch(domain:go.dev)'. Without one, calls are read from standard input, a
 JSON object each:
 
   {"id": 1, "agent": "Explore", "mode": "default", "tool": "Bash", "input": {"command": "ls"}}
 
-and print for each what the gate says, in one line:
+and what the gate says of each is printed: to a terminal in words, elsewhere and with --json as JSON, in one line:
 
   {"id": 1, "decision": "allow", "sandbox": "read-only", "rule": "", "source": "", "why": "…"}
 
@@ -87,12 +88,14 @@ echo '{"tool":"Edit","input":{"file_path":"main.go","old_string":"a","new_string
 				if p.Cwd, err = realFolder(c, p.Cwd); err != nil {
 					return err
 				}
-				return explainCalls(ctx, c, in, a, p)
+				as := *c
+				as.OutTTY = c.OutTTY && !asJSON
+				return explainCalls(ctx, &as, in, a, p)
 			})(cmd, args)
 		},
 	}
 	decisionFlags(cmd, c, &p)
-	cmd.Flags().Bool("json", true, "Accepted as everywhere: verdicts are always JSON")
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
@@ -179,11 +182,31 @@ func explainBatch(ctx context.Context, c *console.Console, a api.API, p wire.Pla
 		if len(v.ID) == 0 {
 			v.ID = json.RawMessage("null")
 		}
+		if c.OutTTY {
+			writeVerdict(c, v)
+			continue
+		}
 		if err := c.JSON(v); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// writeVerdict says a verdict for people.
+func writeVerdict(c *console.Console, v wire.Verdict) {
+	line := func(label, text string) {
+		if text != "" {
+			fmt.Fprintf(c.Out, "%-9s %s\n", label, console.VisibleLine(text))
+		}
+	}
+	line("decision", string(v.Decision))
+	if v.Sandbox != troupe.LevelNone {
+		line("sandbox", string(v.Sandbox))
+	}
+	line("rule", v.Rule)
+	line("in", c.ShortPath(v.Source))
+	line("why", v.Why)
 }
 
 // readCallLine reads a line of any length up to maxLine; what is longer is cut, and then cannot be

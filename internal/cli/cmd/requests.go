@@ -97,6 +97,10 @@ func writeRequest(c *console.Console, r wire.Request, now time.Time) {
 	if r.Rule != "" {
 		part(c, "rule", console.VisibleLine(r.Rule))
 	}
+	if r.WorktreeName != "" {
+		part(c, "works in", fmt.Sprintf("worktree %s: %s", console.Line(r.WorktreeName, 64),
+			console.Line(r.Worktree, 0)))
+	}
 	quote(c, "action", strings.Split(console.Visible(strings.TrimRight(r.Action, "\n")), "\n"))
 	quote(c, "printed", printedLines(r.Output))
 	if r.Calls > 1 {

@@ -135,9 +135,9 @@ func writeSession(c *console.Console, t wire.Tree, r wire.Report, s wire.Session
 		fmt.Fprintf(c.Out, "error    %s\n", console.Line(s.Error, 0))
 	}
 	fmt.Fprintln(c.Out)
-	run.Table(c.Out, r)
+	run.Table(c, r)
 	if s.Result != "" {
-		fmt.Fprintf(c.Out, "\n%s\n", strings.TrimRight(console.Clean(s.Result), "\n"))
+		fmt.Fprintf(console.Verbatim(c.Out), "\n%s\n", strings.TrimRight(console.Clean(s.Result), "\n"))
 	}
 }
 

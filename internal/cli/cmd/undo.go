@@ -21,13 +21,17 @@ import (
 
 type undoFlags struct {
 	to                             int
+	merge                          string
 	list, redo, force, dryRun, yes bool
 	asJSON                         bool
 }
 
 const undoLong = `Restore the files that a session's tools changed, its sub-agents' tools included, to what they
-were before a turn of the main agent. Without --to, the last turn that changed files is undone;
-run it again to undo the turn before.
+were before a turn of the main agent. Without --to, the last turn that changed files, or the last
+merge, is undone; run it again to undo the one before.
+
+What you merged with troupe merge is a step of its own, and has an entry in --list. --merge takes
+back that merge and nothing else, whatever came after it; so it does of merges by agents.
 
 If something else has changed one of the files since, no file is restored, unless --force is
 given. Changes made by shell commands are not known and are not undone; the commands are
@@ -40,7 +44,8 @@ func newUndo(c *console.Console) *cobra.Command {
 	var f undoFlags
 	cmd := &cobra.Command{
 		Use: "undo [ID|NAME]", Short: "Put back the files that a session's tools changed", Long: undoLong,
-		Example: "troupe undo --list\ntroupe undo --to 3 --dry-run\ntroupe undo 7k3f --yes\ntroupe undo --redo",
+		Example: "troupe undo --list\ntroupe undo --to 3 --dry-run\ntroupe undo --merge 1\n" +
+			"troupe undo 7k3f --yes\ntroupe undo --redo",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return console.Usage("troupe undo takes one session; it is the newest of this folder if none is named")
@@ -49,7 +54,7 @@ func newUndo(c *console.Console) *cobra.Command {
 		},
 		ValidArgsFunction: c.Sessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(cmd.Flags().Changed("to")); err != nil {
+			if err := f.check(cmd.Flags().Changed("to"), cmd.Flags().Changed("merge")); err != nil {
 				return err
 			}
 			ref := "main"
@@ -62,7 +67,8 @@ func newUndo(c *console.Console) *cobra.Command {
 		},
 	}
 	cmd.Flags().IntVar(&f.to, "to", 0, "Back to before this `TURN` (see --list)")
-	cmd.Flags().BoolVar(&f.list, "list", false, "List the turns, what each changed and what it ran")
+	cmd.Flags().StringVar(&f.merge, "merge", "", "Take back this `MERGE` alone (see --list)")
+	cmd.Flags().BoolVar(&f.list, "list", false, "List the turns and merges, what each changed and what it ran")
 	cmd.Flags().BoolVar(&f.redo, "redo", false, "Take the last undo back")
 	cmd.Flags().BoolVar(&f.force, "force", false, "Replace what something else has changed since, too")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "Say what would happen, and change nothing")
@@ -71,8 +77,12 @@ func newUndo(c *console.Console) *cobra.Command {
 	return cmd
 }
 
-func (f undoFlags) check(to bool) error {
+func (f undoFlags) check(to, merge bool) error {
 	switch {
+	case merge && f.merge == "":
+		return console.Usage("--merge takes what --list calls the merge, and it is empty; is a variable not set?")
+	case merge && (to || f.redo || f.list):
+		return console.Usage("--merge takes one merge back and nothing else; --to, --redo and --list do not go with it")
 	case to && f.to < 1:
 		return console.Usage("--to takes the number of a turn, the first is 1")
 	case f.redo && (to || f.list):
@@ -106,7 +116,7 @@ func undo(ctx context.Context, c *console.Console, a api.API, ref string, f undo
 		}
 		return writeTurns(c, s, turns)
 	}
-	order := wire.UndoOrder{Turn: f.to, Redo: f.redo, Force: f.force}
+	order := wire.UndoOrder{Turn: f.to, Redo: f.redo, Merge: f.merge, Force: f.force}
 	u, err := a.PlanUndo(ctx, s.ID, order)
 	if err != nil {
 		return err

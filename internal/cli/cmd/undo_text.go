@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -48,9 +49,15 @@ func fileOutcome(f wire.UndoFile, force bool) string {
 }
 
 func writePlan(c *console.Console, s wire.Session, u wire.Undo, force bool) error {
-	if u.Type == wire.RedoType {
+	switch {
+	case u.Type == wire.RedoType && u.Merge != nil:
+		fmt.Fprintf(c.Out, "session  %s: bring the merge of %s back\n", s.ID, console.Line(u.Merge.Name, 64))
+	case u.Type == wire.RedoType:
 		fmt.Fprintf(c.Out, "session  %s: take back what was undone last\n", s.ID)
-	} else {
+	case u.Merge != nil:
+		fmt.Fprintf(c.Out, "session  %s: take back merge %s of %s, and nothing else\n", s.ID, u.Merge.ID,
+			console.Line(u.Merge.Name, 64))
+	default:
 		fmt.Fprintf(c.Out, "session  %s: back to before turn %d\n", s.ID, u.Turn)
 	}
 	if len(u.Files) > 0 {
@@ -62,6 +69,9 @@ func writePlan(c *console.Console, s wire.Session, u wire.Undo, force bool) erro
 		if err := w.Write(); err != nil {
 			return err
 		}
+	}
+	for _, m := range u.Merges {
+		fmt.Fprintf(c.Out, "The merge of %s was made since, and is taken back too.\n", console.Line(m.Name, 64))
 	}
 	if n := len(u.Same); n > 0 {
 		fmt.Fprintf(c.Out, "(%s as before already)\n", console.Count(n, "file"))
@@ -91,7 +101,8 @@ func writePlan(c *console.Console, s wire.Session, u wire.Undo, force bool) erro
 // keptOf says where the work of a folder is that is gone.
 func keptOf(g wire.GoneFolder) string {
 	if g.Branch != "" {
-		return "Its work is on the branch " + console.Line(g.Branch, 0) + "."
+		return "Its work is on the branch " + console.Line(g.Branch, 0) + "; to see it: troupe diff " +
+			console.Line(g.Name, 0)
 	}
 	return "Its work is kept: troupe diff " + console.Line(g.Name, 0)
 }
@@ -116,32 +127,19 @@ func writeTurns(c *console.Console, s wire.Session, turns []wire.Turn) error {
 	for _, t := range turns {
 		if len(t.Files)+len(t.Commands) == 0 {
 			quiet++
-			continue
-		}
-		state := ""
-		if t.Undone {
-			state = "  (undone)"
-		}
-		fmt.Fprintf(c.Out, "turn %d  %s  %s%s\n", t.Number, t.At.Local().Format("2006-01-02 15:04:05"),
-			console.Line(t.Asked, 60), state)
-		w := c.Table(make([]console.Column, 3)...)
-		for _, f := range t.Files {
-			name := shortIn(s, f.Path)
-			if f.New {
-				name += " (new)"
-			}
-			w.Row("  "+name, lineCounts(f.Added, f.Removed),
-				console.Line(strings.Join(f.Agents, ", "), 60))
-		}
-		if err := w.Write(); err != nil {
+		} else if err := writeTurn(c, s, t); err != nil {
 			return err
 		}
-		for _, cmd := range t.Commands {
-			unknown := "; what it changed is not known"
-			if cmd.Known {
-				unknown = ""
+		for _, m := range t.Merges {
+			if m.By != "" {
+				continue
 			}
-			fmt.Fprintf(c.Out, "  ran %s  (%s%s)\n", commandText(cmd, 80), console.Line(cmd.Agent, 60), unknown)
+			fmt.Fprintf(c.Out, "merge %s  %s  %s  to take it back: --merge %s%s\n", m.ID, clock(m.At),
+				console.Line(m.Name, 60), m.ID, undoneState(m.Undone))
+			if err := writeChanges(c, s, m.Files); err != nil {
+				return err
+			}
+			quiet = min(quiet, len(turns)-1)
 		}
 	}
 	switch {
@@ -151,4 +149,50 @@ func writeTurns(c *console.Console, s wire.Session, turns []wire.Turn) error {
 		fmt.Fprintf(c.Out, "(%d of %s changed nothing)\n", quiet, console.Count(len(turns), "turn"))
 	}
 	return nil
+}
+
+func clock(at time.Time) string { return at.Local().Format("2006-01-02 15:04:05") }
+
+func undoneState(undone bool) string {
+	if undone {
+		return "  (undone)"
+	}
+	return ""
+}
+
+// writeTurn is one turn with what it changed, what agents merged in it, and what it ran.
+func writeTurn(c *console.Console, s wire.Session, t wire.Turn) error {
+	fmt.Fprintf(c.Out, "turn %d  %s  %s%s\n", t.Number, clock(t.At), console.Line(t.Asked, 60), undoneState(t.Undone))
+	if err := writeChanges(c, s, t.Files); err != nil {
+		return err
+	}
+	for _, f := range t.Forks {
+		fmt.Fprintf(c.Out, "  fork %s  you asked it: %s\n", console.Line(f.Agent, 60), console.Line(f.Asked, 60))
+	}
+	for _, m := range t.Merges {
+		if m.By != "" {
+			fmt.Fprintf(c.Out, "  merged %s  (%s, %s; to take it back alone: --merge %s)%s\n", console.Line(m.Name, 60),
+				console.Line(m.By, 60), console.Count(len(m.Files), "file"), m.ID, undoneState(m.Undone))
+		}
+	}
+	for _, cmd := range t.Commands {
+		unknown := "; what it changed is not known"
+		if cmd.Known {
+			unknown = ""
+		}
+		fmt.Fprintf(c.Out, "  ran %s  (%s%s)\n", commandText(cmd, 80), console.Line(cmd.Agent, 60), unknown)
+	}
+	return nil
+}
+
+func writeChanges(c *console.Console, s wire.Session, list []wire.FileChange) error {
+	w := c.Table(make([]console.Column, 3)...)
+	for _, f := range list {
+		name := shortIn(s, f.Path)
+		if f.New {
+			name += " (new)"
+		}
+		w.Row("  "+name, lineCounts(f.Added, f.Removed), console.Line(strings.Join(f.Agents, ", "), 60))
+	}
+	return w.Write()
 }

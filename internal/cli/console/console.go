@@ -295,7 +295,7 @@ func (c *Console) Unread(out *Writer, err error) bool {
 }
 
 // Warn tells the person something that does not stop the command.
-func (c *Console) Warn(text string) { fmt.Fprintln(c.Err, "troupe: "+Clean(text)) }
+func (c *Console) Warn(text string) { fmt.Fprintln(c.Err, c.FitErr("troupe: "+Clean(text))) }
 
 // WarnOnce is Warn for what more than one look at the settings finds.
 func (c *Console) WarnOnce(text string) {
@@ -307,7 +307,7 @@ func (c *Console) WarnOnce(text string) {
 
 // JSON prints one value as a line of JSON.
 func (c *Console) JSON(v any) error {
-	enc := json.NewEncoder(c.Out)
+	enc := json.NewEncoder(Verbatim(c.Out))
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return fmt.Errorf("print: %w", err)

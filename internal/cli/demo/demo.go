@@ -166,7 +166,7 @@ func (d demo) conclude(ctx context.Context, a api.API, report wire.Report) error
 		return err
 	}
 	d.head("What it took")
-	run.Table(out, report)
+	run.Table(d.c, report)
 	bill, err := a.Cost(ctx, report.SessionID)
 	if err != nil {
 		return err

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -152,7 +150,9 @@ func exitCode(r wire.Report) int {
 func printText(c *console.Console, r wire.Report, o Output) {
 	if o.Live {
 		fmt.Fprintln(c.Err)
-		Table(c.Err, r)
+		beside := *c
+		beside.Out, beside.OutTTY = c.Err, c.ErrTTY
+		Table(&beside, r)
 		fmt.Fprintln(c.Err)
 	}
 	if r.Result != "" {
@@ -221,35 +221,39 @@ func statusOf(a wire.Session) string {
 	return console.EndWord(string(a.Status))
 }
 
-// Table writes the bill: a row per agent, and their sum.
-func Table(w io.Writer, r wire.Report) {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+// Table writes the bill: a row per agent, and their sum. A narrow terminal is shown less of each.
+func Table(c *console.Console, r wire.Report) {
+	type col = console.Column
+	columns := []col{{Title: "AGENT", Least: 12}, {Title: "TYPE", Spare: 3}, {Title: "STATUS", Spare: 1},
+		{Title: "TURNS", Spare: 5}, {Title: "TOOLS", Spare: 4}, {Title: "TOKENS"}, {Title: "COST"}}
 	again := slices.ContainsFunc(r.Agents, func(a wire.Session) bool { return a.Run > 1 })
-	times := func(last, all int64) string {
-		if again {
-			return console.Duration(last) + "\t" + console.Duration(all)
-		}
-		return console.Duration(last)
-	}
-	title := "TIME"
 	if again {
-		title = "LAST RUN\tALL RUNS"
+		columns = append(columns, col{Title: "LAST RUN", Spare: 2}, col{Title: "ALL RUNS"})
+	} else {
+		columns = append(columns, col{Title: "TIME"})
 	}
-	fmt.Fprintln(tw, "AGENT\tTYPE\tSTATUS\tTURNS\tTOOLS\tTOKENS\tCOST\t"+title)
+	row := func(t *console.Table, last, all int64, cells ...any) {
+		if again {
+			cells = append(cells, console.Duration(last))
+		} else {
+			all = last
+		}
+		t.Row(append(cells, console.Duration(all))...)
+	}
+	t := c.Table(columns...)
 	for _, a := range r.Agents {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n", agentPath(a), console.Line(a.Type, 40),
-			statusOf(a), a.Turns, a.ToolUses,
-			troupe.FormatTokens(a.Usage.Total()), troupe.Dollars(a.CostUSD), times(a.DurationMS, a.ActiveMS))
+		row(t, a.DurationMS, a.ActiveMS, agentPath(a), console.Line(a.Type, 40), statusOf(a), a.Turns, a.ToolUses,
+			troupe.FormatTokens(a.Usage.Total()), troupe.Dollars(a.CostUSD))
 	}
 	if len(r.Agents) > 1 {
-		fmt.Fprintf(tw, "all\t\t\t\t\t%s\t%s\t%s\n", troupe.FormatTokens(r.Usage.Total()), troupe.Dollars(r.CostUSD),
-			times(r.DurationMS, r.ActiveMS))
+		row(t, r.DurationMS, r.ActiveMS, "all", "", "", "", "", troupe.FormatTokens(r.Usage.Total()),
+			troupe.Dollars(r.CostUSD))
 	}
-	tw.Flush() //nolint:errcheck // there is nowhere to tell that the terminal is gone
+	_ = t.Write() // there is nowhere to tell that the terminal is gone
 	if len(r.Unpriced) > 0 {
-		fmt.Fprintln(w, console.Unpriced(r.Unpriced))
+		_ = c.Say(console.Unpriced(r.Unpriced)) // as above
 	}
 	if cut := console.Cut(r.Agents); cut != "" {
-		fmt.Fprintln(w, cut)
+		_ = c.Say(cut) // as above
 	}
 }

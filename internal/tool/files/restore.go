@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/tool/internal/change"
@@ -45,6 +46,46 @@ func now(path string) ([]byte, os.FileInfo, error) {
 	return nil, nil, misplaced(err)
 }
 
+// AsLink is by what a link is known in the place of content: the hash of where it leads, and that it is a link.
+func AsLink(hash string) string { return linkPrefix + hash }
+
+const linkPrefix = "link:"
+
+// ContentOf is the hash of what is kept: of a link, of where it leads.
+func ContentOf(hash string) (content string, link bool) { return strings.CutPrefix(hash, linkPrefix) }
+
+// Found is what stands at a path. The zero value is: nothing.
+type Found struct {
+	Hash    string // AsLink of a link
+	Content []byte // of a link, where it leads
+	Mode    os.FileMode
+}
+
+// Look says what stands at exactly this path, a link as itself. Otherwise it is Now.
+func Look(path string) (Found, error) {
+	content, info, err := look(path)
+	if err != nil || info == nil {
+		return Found{}, err
+	}
+	return Found{hashOf(content, info), content, info.Mode()}, nil
+}
+
+// look is Look; info is nil if nothing is there.
+func look(path string) ([]byte, os.FileInfo, error) {
+	dir, name := safefile.Split(path)
+	folder, err := safefile.OpenFolder(dir)
+	if err == nil {
+		to, info, lerr := folder.Link(name)
+		if err = errors.Join(lerr, folder.Close()); err == nil && info != nil {
+			return []byte(to), info, nil
+		}
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, misplaced(err)
+	}
+	return now(path)
+}
+
 // misplaced says that there is no such place any more, if that is what is wrong.
 func misplaced(err error) error {
 	switch {
@@ -69,24 +110,35 @@ type Staged struct {
 	mode os.FileMode // 0: there is no file
 	// The next content: the name of a file in the same folder, and what that is, so that no
 	// other takes its part if the folder is another one by then. "": the file is to be removed.
-	temp string
-	next os.FileInfo
+	temp  string
+	next  os.FileInfo
+	links bool // a link may stand there, or is to
 }
 
 // Stage prepares to put content in the place of what stands at path, or to remove it if
 // content is nil. The file must hold what has the hash was, or not exist if that is empty.
 // An existing file keeps its mode and owner; one that comes back gets mode, or that of any
-// new file if mode is 0.
+// new file if mode is 0. A link is in its place only if was is one's hash.
 func Stage(path, was string, content *[]byte, mode os.FileMode) (*Staged, error) {
-	old, info, err := now(path)
+	return stage(path, was, content, mode, false)
+}
+
+// StageLink is Stage for a link that leads to where to says.
+func StageLink(path, was string, to []byte) (*Staged, error) { return stage(path, was, &to, 0, true) }
+
+func stage(path, was string, content *[]byte, mode os.FileMode, link bool) (*Staged, error) {
+	s := &Staged{path: path, was: was}
+	if _, wasLink := ContentOf(was); wasLink || link {
+		s.links = true
+	}
+	old, info, err := s.now()
 	if err != nil {
 		return nil, err
 	}
 	if hashOf(old, info) != was {
 		return nil, ErrChanged
 	}
-	s := &Staged{path: path, was: was}
-	if info != nil {
+	if info != nil && info.Mode().IsRegular() {
 		s.mode = info.Mode().Perm()
 	}
 	if info == nil && content == nil {
@@ -98,7 +150,7 @@ func Stage(path, was string, content *[]byte, mode os.FileMode) (*Staged, error)
 		return nil, misplaced(err)
 	}
 	defer folder.Close() //nolint:errcheck // only a handle
-	if info != nil {
+	if s.mode != 0 || info != nil && !s.links {
 		if err := folder.Writable(name); err != nil {
 			return nil, misplaced(err)
 		}
@@ -106,25 +158,49 @@ func Stage(path, was string, content *[]byte, mode os.FileMode) (*Staged, error)
 	if content == nil {
 		return s, nil
 	}
-	if s.temp, err = folder.Temp(*content, info); err != nil {
+	if err := s.lay(folder, info, *content, mode, link); err != nil {
 		return nil, err
 	}
-	if info == nil && mode != 0 {
-		err = folder.Chmod(s.temp, mode)
+	return s, nil
+}
+
+// lay puts the next content beside the file.
+func (s *Staged) lay(folder *safefile.Folder, info os.FileInfo, content []byte, mode os.FileMode, link bool) (
+	err error) {
+	switch {
+	case link:
+		s.temp, err = folder.TempLink(string(content))
+	case info != nil && info.Mode().IsRegular():
+		s.temp, err = folder.Temp(content, info)
+	default:
+		if s.temp, err = folder.Temp(content, nil); err == nil && mode != 0 {
+			err = folder.Chmod(s.temp, mode)
+		}
 	}
 	if err == nil {
-		s.next, err = folder.Stat(s.temp)
+		s.next, err = folder.Lstat(s.temp)
 	}
-	if err != nil {
-		return nil, errors.Join(misplaced(err), folder.Drop(s.temp))
+	if err != nil && s.temp != "" {
+		err = errors.Join(misplaced(err), folder.Drop(s.temp))
 	}
-	return s, nil
+	return err
+}
+
+// now is what stands there; a link is only looked at where it may be one.
+func (s *Staged) now() ([]byte, os.FileInfo, error) {
+	if s.links {
+		return look(s.path)
+	}
+	return now(s.path)
 }
 
 // hashOf is the hash of what stands somewhere, or "" for nothing.
 func hashOf(content []byte, info os.FileInfo) string {
 	if info == nil {
 		return ""
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		return AsLink(tool.Hash(content))
 	}
 	return tool.Hash(content)
 }
@@ -159,7 +235,7 @@ func (s *Staged) Publish() error {
 }
 
 func (s *Staged) publish() error {
-	old, info, err := now(s.path)
+	old, info, err := s.now()
 	switch {
 	case err != nil:
 		return err
@@ -177,7 +253,7 @@ func (s *Staged) publish() error {
 	if s.temp == "" {
 		return folder.Remove(name)
 	}
-	if next, err := folder.Stat(s.temp); err != nil || !os.SameFile(next, s.next) {
+	if next, err := folder.Lstat(s.temp); err != nil || !os.SameFile(next, s.next) {
 		return fmt.Errorf("%w: its folder is another one now", ErrPlace)
 	}
 	if s.was == "" {

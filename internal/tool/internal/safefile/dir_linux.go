@@ -169,6 +169,22 @@ func (d *fdDir) put(from, to string, replace bool) error {
 	return putUnlinked(d, from, to)
 }
 
+// linkMost is more than any system lets a link hold.
+const linkMost = 64 << 10
+
+func (d *fdDir) readlink(name string) (string, error) {
+	buf := make([]byte, linkMost)
+	n, err := again(func() (int, error) { return unix.Readlinkat(d.fd, name, buf) })
+	if err != nil {
+		return "", d.wrap("readlink", name, err)
+	}
+	return string(buf[:n]), nil
+}
+
+func (d *fdDir) symlink(to, name string) error {
+	return d.wrap("symlink", name, unix.Symlinkat(to, d.fd, name))
+}
+
 func (d *fdDir) remove(name string) error {
 	return d.wrap("remove", name, unix.Unlinkat(d.fd, name, 0))
 }

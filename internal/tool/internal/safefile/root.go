@@ -91,6 +91,10 @@ func putUnlinked(d dir, from, to string) error {
 	return d.put(from, to, true)
 }
 
+func (d *rootDir) readlink(name string) (string, error) { return d.root.Readlink(name) }
+
+func (d *rootDir) symlink(to, name string) error { return d.root.Symlink(to, name) }
+
 func (d *rootDir) remove(name string) error { return d.root.Remove(name) }
 
 func (d *rootDir) Close() error { return d.root.Close() }

@@ -319,7 +319,8 @@ func Sweep(folder string) {
 		rest, ours := strings.CutPrefix(e.Name(), tempPrefix)
 		number, _, numbered := strings.Cut(rest, "-")
 		pid, err := strconv.Atoi(number)
-		if ours && numbered && err == nil && strings.HasSuffix(rest, tempSuffix) && e.Type().IsRegular() && gone(pid) {
+		if ours && numbered && err == nil && strings.HasSuffix(rest, tempSuffix) &&
+			(e.Type().IsRegular() || e.Type() == fs.ModeSymlink) && gone(pid) {
 			_ = f.Drop(e.Name()) // the next one will try again
 		}
 	}
@@ -339,6 +340,38 @@ func (f *Folder) Replace(temp, name string) error { return f.put(temp, name, tru
 
 // Add gives a file of Temp its name; fs.ErrExist if there is something of that name.
 func (f *Folder) Add(temp, name string) error { return f.put(temp, name, false) }
+
+// linker is a folder that can have links.
+type linker interface {
+	readlink(name string) (string, error)
+	symlink(to, name string) error
+}
+
+// Link says where a link leads; "" and no error if none stands at that name.
+func (f *Folder) Link(name string) (to string, info os.FileInfo, err error) {
+	info, err = f.lstat(name)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return "", nil, err
+	}
+	l, ok := f.dir.(linker)
+	if !ok {
+		return "", nil, errors.ErrUnsupported
+	}
+	to, err = l.readlink(name)
+	return to, info, err
+}
+
+// TempLink makes a link of its own in the folder, as Temp does a file.
+func (f *Folder) TempLink(to string) (name string, err error) {
+	l, ok := f.dir.(linker)
+	if !ok {
+		return "", errors.ErrUnsupported
+	}
+	return f.fresh(func(name string) error { return l.symlink(to, name) })
+}
+
+// Lstat is what stands at a name, a link included.
+func (f *Folder) Lstat(name string) (os.FileInfo, error) { return f.lstat(name) }
 
 // Drop removes a file; that there is none is as good.
 func (f *Folder) Drop(name string) error {

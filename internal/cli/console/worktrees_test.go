@@ -1,4 +1,4 @@
-package cmd
+package console
 
 import (
 	"strings"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -27,7 +26,7 @@ func TestWorktreeHolds(t *testing.T) {
 		"merged; folder stays: ignored": {State: wire.WorktreeMerged, There: true, Kept: "ignored"},
 		"not known: no git":             {State: wire.WorktreeUnknown, Problem: "no git", There: true, Kept: "x"},
 	} {
-		if got := worktreeHolds(w); got != want {
+		if got := WorktreeHolds(w); got != want {
 			t.Errorf("it holds %q, want %q", got, want)
 		}
 	}
@@ -57,9 +56,9 @@ func TestWorktreesFit(t *testing.T) {
 	for _, width := range []int{60, 100} {
 		for _, all := range []bool{false, true} {
 			var b strings.Builder
-			c := &console.Console{Out: &b, OutTTY: true, Width: width, Now: func() time.Time { return now },
+			c := &Console{Out: &b, OutTTY: true, Width: width, Now: func() time.Time { return now },
 				Lookup: func(string) (string, bool) { return "", false }}
-			if err := writeWorktrees(c, list, all); err != nil {
+			if err := c.WorktreeList(list, all); err != nil {
 				t.Fatal(err)
 			}
 			out := b.String()
@@ -86,14 +85,14 @@ func TestPaintDiff(t *testing.T) {
 	want := "\x1b[1mdiff --git a/x b/x\x1b[0m\n\x1b[1m--- a/x\x1b[0m\n\x1b[1m+++ b/x\x1b[0m\n\x1b[36m@@ -1,2 +1,2 " +
 		"@@\x1b[0m\n" +
 		" same\n\x1b[31m--- a\x1b[0m\n\x1b[32m++++ b\x1b[0m\n\\ No newline"
-	if got := paintDiff(true, diff); got != want {
+	if got := PaintDiff(true, diff); got != want {
 		t.Errorf("painted:\n%q\nwant\n%q", got, want)
 	}
-	if got := paintDiff(false, diff); got != diff {
+	if got := PaintDiff(false, diff); got != diff {
 		t.Errorf("without colour: %q", got)
 	}
 	const stat = " a.txt | 2 +-\n"
-	if got := paintDiff(true, stat); got != stat {
+	if got := PaintDiff(true, stat); got != stat {
 		t.Errorf("a stat: %q", got)
 	}
 }
@@ -120,8 +119,8 @@ func TestWriteMerged(t *testing.T) {
 	} {
 		var b strings.Builder
 		m.Worktree = w
-		c := &console.Console{Out: &b, Lookup: func(string) (string, bool) { return "", false }}
-		if err := writeMerged(c, m); err != nil || !strings.Contains(b.String(), want) {
+		c := &Console{Out: &b, Lookup: func(string) (string, bool) { return "", false }}
+		if err := c.Merged(m); err != nil || !strings.Contains(b.String(), want) {
 			t.Errorf("it says\n%s\nwant %q, %v", b.String(), want, err)
 		}
 	}

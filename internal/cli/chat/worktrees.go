@@ -1,0 +1,200 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// works is the folder of its own that the main agent works in; the zero value: it has none.
+func works(v *conversation) troupe.Workspace {
+	if v.tree == nil || !v.tree.work.Kind.Made() {
+		return troupe.Workspace{}
+	}
+	return v.tree.work
+}
+
+// follows notes where the main agent works, and says it when it comes to a folder of its own, or back.
+func follows(v *conversation, e troupe.Event) {
+	if e.Session != v.tree.root {
+		return
+	}
+	switch b := e.Body.(type) {
+	case troupe.Created:
+		v.tree.work = b.Workspace
+		saysWhere(v)
+	case troupe.WorkspaceChanged:
+		if v.tree.work = b.Workspace; !b.Workspace.Kind.Made() {
+			v.say("Works in " + v.folder() + " again.")
+		}
+		saysWhere(v)
+	default:
+	}
+}
+
+func saysWhere(v *conversation) {
+	if w := works(v); w.Kind.Made() {
+		v.say("Works in " + worktreeText(v, w) + "; your files stay as they are until you merge.")
+	}
+}
+
+// worktreeText names a folder of the main agent's own, and where its work is.
+func worktreeText(v *conversation, w troupe.Workspace) string {
+	text := "worktree " + console.Line(w.Name, 64)
+	if w.Branch != "" {
+		text += " (branch " + console.Line(w.Branch, 0) + ")"
+	}
+	return text + ", " + strings.TrimSuffix(short(console.Line(w.Folder, 0)+"/", "", v.home), "/")
+}
+
+// wantsPlace is where the next conversation will work, for the line that greets; "" if in the folder.
+func wantsPlace(b wire.Begin) string {
+	switch {
+	case b.Worktree == nil || b.Resume != "" || b.Continue:
+		return ""
+	case *b.Worktree == "":
+		return "in a worktree of its own"
+	}
+	return "worktree " + console.Line(*b.Worktree, 64)
+}
+
+// leavesWork says at the end of a conversation in a folder of its own what is in that, and how to have it.
+func leavesWork(ctx context.Context, v *conversation) {
+	own := works(v)
+	if !own.Kind.Made() {
+		return
+	}
+	name := console.Line(own.Name, 64)
+	list, err := v.trees.api.Setup().Workspaces().Worktrees(ctx, wire.WorktreeQuery{Cwd: v.trees.next.Cwd,
+		Name: own.Name})
+	if err != nil || len(list) != 1 {
+		v.say(fmt.Sprintf("The work is in %s. Look at it: troupe diff %s. Have it in your folder: troupe merge %s.",
+			worktreeText(v, own), name, name))
+		return
+	}
+	w := list[0]
+	text := fmt.Sprintf("Worktree %s: %s", name, console.WorktreeHolds(w))
+	if w.State == wire.WorktreeUnmerged || w.State == wire.WorktreeWorking || w.State == wire.WorktreeUnknown {
+		if w.Branch != "" {
+			text += ". Branch " + console.Line(w.Branch, 0)
+		}
+		text += fmt.Sprintf(". Look at it: troupe diff %s. Have it in your folder: troupe merge %s", name, name)
+	}
+	v.say(text + ".")
+}
+
+// listWorktrees is /worktrees.
+func listWorktrees(ctx context.Context, v *conversation, _ string) error {
+	list, err := v.trees.api.Setup().Workspaces().Worktrees(ctx, wire.WorktreeQuery{Cwd: v.trees.next.Cwd})
+	if err != nil {
+		return err
+	}
+	return printed(v, func(c *console.Console) error { return c.WorktreeList(list, false) })
+}
+
+// ownWorktree is the worktree that a command is about: the one that is named, or the main agent's own.
+func ownWorktree(v *conversation, command, name string) (wire.WorktreeQuery, error) {
+	q := wire.WorktreeQuery{Cwd: v.trees.next.Cwd, Name: name}
+	if q.Name == "" {
+		q.Name = works(v).Name
+	}
+	if q.Name == "" {
+		return q, &troupe.UserError{Problem: "which worktree? The main agent has none of its own",
+			Hint: "As: /" + command + " NAME; /worktrees lists those there are."}
+	}
+	return q, nil
+}
+
+// diffLines is how much of a difference is shown.
+const diffLines = 400
+
+// showDiff is /diff: what was changed in a worktree since it began.
+func showDiff(ctx context.Context, v *conversation, name string) error {
+	q, err := ownWorktree(v, "diff", name)
+	if err != nil {
+		return err
+	}
+	d, err := v.trees.api.Setup().Workspaces().DiffWorktree(ctx, wire.WorktreeLook{WorktreeQuery: q})
+	if err != nil {
+		return err
+	}
+	if d.Text == "" {
+		v.say("Nothing was changed in " + console.Line(d.Worktree.Name, 64) + ".")
+		return nil
+	}
+	lines := strings.SplitAfter(console.Visible(indented(strings.TrimRight(d.Text, "\n"))), "\n")
+	more := len(lines) - diffLines
+	text := strings.Join(lines[:min(len(lines), diffLines)], "")
+	v.flow(hung(console.PaintDiff(v.color, strings.TrimRight(text, "\n")), v.width()) + "\n")
+	if more > 0 {
+		v.say(fmt.Sprintf("… %s; in a terminal `troupe diff %s` shows all.", console.Count(more, "more line"),
+			console.Line(d.Worktree.Name, 64)))
+	}
+	return nil
+}
+
+// hung wraps lines of files: what goes on in another row stands further in, and passes for no line of its own.
+func hung(text string, width int) string {
+	const in = "    "
+	if width < 2*len(in) {
+		return text
+	}
+	var out []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if ansi.StringWidth(line) > width {
+			line = strings.Join(console.Wrap(line, width-len(in)), "\n"+in)
+		}
+		out = append(out, line)
+	}
+	return strings.Join(out, "\n")
+}
+
+// mergeUse is what /merge takes.
+const mergeUse = "/merge [NAME] [--dry-run | --take mine | --take theirs]"
+
+// mergeOrder reads what stands behind /merge.
+func mergeOrder(words string) (m wire.WorktreeMerge, err error) {
+	all := strings.Fields(words)
+	for i := 0; i < len(all); i++ {
+		switch word := all[i]; {
+		case word == "--dry-run":
+			m.DryRun = true
+		case word == "--take" && i+1 < len(all) && (all[i+1] == wire.TakeMine || all[i+1] == wire.TakeTheirs):
+			i++
+			m.Take = all[i]
+		case word == "--take="+wire.TakeMine, word == "--take="+wire.TakeTheirs:
+			m.Take = strings.TrimPrefix(word, "--take=")
+		case word == "--hand-back" || word == "--into" || strings.HasPrefix(word, "--into="):
+			return m, &troupe.UserError{Problem: word + " is not taken here",
+				Hint: "In a terminal `troupe merge NAME " + word + "` does it."}
+		case strings.HasPrefix(word, "-") || m.Name != "":
+			return m, &troupe.UserError{Problem: fmt.Sprintf("/merge does not take %q", word),
+				Hint: "It takes: " + mergeUse}
+		default:
+			m.Name = word
+		}
+	}
+	return m, nil
+}
+
+// mergeTree is /merge: it brings the work in a worktree to the folder, as `troupe merge` does.
+func mergeTree(ctx context.Context, v *conversation, words string) error {
+	m, err := mergeOrder(words)
+	if err != nil {
+		return err
+	}
+	if m.WorktreeQuery, err = ownWorktree(v, "merge", m.Name); err != nil {
+		return err
+	}
+	out, err := v.trees.api.Setup().Workspaces().MergeWorktree(ctx, m)
+	if err != nil {
+		return err
+	}
+	return printed(v, func(c *console.Console) error { return c.Merged(out) })
+}

@@ -1,0 +1,160 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// Colours of a difference, as git has them.
+const (
+	boldCode  = 1
+	redCode   = 31
+	greenCode = 32
+	cyanCode  = 36
+)
+
+// PaintDiff gives the lines of a difference their colours. What a file's lines begin with counts only below “@@”.
+func PaintDiff(color bool, text string) string {
+	if !color {
+		return text
+	}
+	var b strings.Builder
+	head := true
+	for line := range strings.Lines(text) {
+		line, end := strings.TrimSuffix(line, "\n"), strings.HasSuffix(line, "\n")
+		code := 0
+		switch {
+		case strings.HasPrefix(line, "diff --git "):
+			head, code = true, boldCode
+		case strings.HasPrefix(line, "@@"):
+			head, code = false, cyanCode
+		case head:
+			code = boldCode
+		case strings.HasPrefix(line, "+"):
+			code = greenCode
+		case strings.HasPrefix(line, "-"):
+			code = redCode
+		}
+		if !strings.Contains(text, "\n@@ ") {
+			code = 0 // a --stat, or nothing but modes
+		}
+		b.WriteString(Paint(true, code, line))
+		if end {
+			b.WriteString("\n")
+		}
+	}
+	return b.String()
+}
+
+// Merged says what came of a merge.
+func (c *Console) Merged(m wire.MergedWorktree) error {
+	var b strings.Builder
+	name := Line(m.Worktree.Name, 64)
+	if m.Worktree.State == wire.WorktreeWorking {
+		fmt.Fprintf(&b, "%s is still at work; this is what it has done so far.\n", Line(m.Worktree.Agent, 64))
+	}
+	short := func(path string) string { return Line(InFolder(m.Folder, path), 0) }
+	for _, f := range m.Files {
+		fmt.Fprintf(&b, "%-8s %s\n", f.Action, short(f.Path))
+	}
+	for _, l := range m.Left {
+		fmt.Fprintf(&b, "left out %s\n", short(l))
+	}
+	switch n := Count(len(m.Files), "file"); {
+	case len(m.Conflicts) > 0:
+		writeConflicts(c, &b, m)
+	case m.Stopped != "" && len(m.Files) > 0:
+		fmt.Fprintf(&b, "It stopped after %s: %s.\nRun it again: what was written is not written twice.\n", n,
+			Line(m.Stopped, 0))
+	case m.Stopped != "":
+		fmt.Fprintf(&b, "Nothing was written: %s.\n", Line(m.Stopped, 0))
+	case m.Already:
+		fmt.Fprintf(&b, "There is nothing to merge: all of %s is there.\n", name)
+	case m.Branch != "":
+		fmt.Fprintf(&b, "Put %s of %s on the branch %s. Your files are as they were.\n",
+			Count(m.Commits, "commit"), name, Line(m.Branch, 0))
+	case m.DryRun:
+		fmt.Fprintf(&b, "Would write %s of %s, +%d -%d. Nothing was written.\n", n, name, m.Added, m.Removed)
+	case len(m.Files) == 0:
+		fmt.Fprintf(&b, "Nothing of %s was written.\n", name)
+	default:
+		fmt.Fprintf(&b, "Merged %s of %s, +%d -%d. Nothing is committed; see git diff.\n", n, name, m.Added, m.Removed)
+	}
+	switch {
+	case m.Undo != "":
+		fmt.Fprintf(&b, "To take it back: %s\n", Line(m.Undo, 0))
+	case len(m.Files) > 0 && !m.DryRun && m.Branch == "":
+		b.WriteString("Its session is gone, so troupe undo cannot take it back; git can.\n")
+	}
+	_, err := fmt.Fprint(c.Out, b.String())
+	return err
+}
+
+// InFolder shows what begins with a path below a folder from there.
+func InFolder(folder, text string) string {
+	return strings.TrimPrefix(text, strings.TrimSuffix(folder, "/")+"/")
+}
+
+// hunkLines is how many lines of each side of a conflict are shown.
+const hunkLines = 20
+
+// writeConflicts shows each place that both sides have changed, and what can be done about it.
+func writeConflicts(c *Console, b *strings.Builder, m wire.MergedWorktree) {
+	color := c.Color(c.OutTTY)
+	name := Line(m.Worktree.Name, 64)
+	for _, x := range m.Conflicts {
+		fmt.Fprintf(b, "conflict %s", Line(InFolder(m.Folder, x.Path), 0))
+		if x.Why != "" {
+			fmt.Fprintf(b, ": %s", Line(x.Why, 0))
+		}
+		b.WriteString("\n")
+		ours, theirs := cmp.Or(x.Ours, "your folder"), cmp.Or(x.Theirs, name)
+		for _, h := range x.Hunks {
+			writeSide(b, color, redCode, ours, "-", h.Ours)
+			writeSide(b, color, greenCode, theirs, "+", h.Theirs)
+		}
+	}
+	fmt.Fprintf(b, "Nothing was written: %s.\n", conflictsIn(m))
+	if m.Branch == "" {
+		fmt.Fprintf(b, "To keep yours, or to take what the agent did: troupe merge %s --take mine, or --take theirs\n",
+			name)
+		if branch := Line(m.Worktree.Branch, 0); branch != "" {
+			fmt.Fprintf(b, "To resolve it yourself, commit what you have and run: git merge %s\n", branch)
+		}
+		fmt.Fprintf(b, "To have its agent resolve it: troupe merge %s --hand-back; then merge again.\n", name)
+		return
+	}
+	fmt.Fprintf(b, "The branch %s is as it was. To bring it to your files instead: troupe merge %s\n",
+		Line(m.Branch, 0), name)
+}
+
+func conflictsIn(m wire.MergedWorktree) string {
+	if len(m.Conflicts) == 1 {
+		return "1 file has conflicts"
+	}
+	return fmt.Sprintf("%d files have conflicts", len(m.Conflicts))
+}
+
+// writeSide shows what one side has at a place.
+func writeSide(b *strings.Builder, color bool, code int, who, sign string, l wire.WorktreeLines) {
+	where := ""
+	if l.First > 0 {
+		where = fmt.Sprintf(", line %d", l.First)
+	}
+	fmt.Fprintf(b, "  %s%s:\n", Line(who, 64), where)
+	n := 0
+	for line := range strings.Lines(l.Text) {
+		if n++; n > hunkLines {
+			fmt.Fprintf(b, "    … and more\n")
+			return
+		}
+		text := VisibleLine(strings.TrimRight(line, "\r\n"))
+		fmt.Fprintf(b, "    %s\n", Paint(color, code, sign+" "+text))
+	}
+	if n == 0 {
+		b.WriteString("    (nothing)\n")
+	}
+}
