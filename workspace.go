@@ -210,6 +210,45 @@ type WorkspaceResult struct {
 	Kept string `json:"kept,omitempty"`
 }
 
+// MergeState is what came of a workspace's work at the end of a run.
+type MergeState string
+
+// States of merges. People and models are told of each in other words; where each is worded asks MergeState.
+const (
+	MergeNothing   MergeState = "nothing"   // there is no work
+	MergeDone      MergeState = "merged"    // Merged has the files; none: the caller had all of it
+	MergeHalf      MergeState = "half"      // it stopped, and NotMerged says why
+	MergeConflicts MergeState = "conflicts" // merge was auto, and both sides have changed Conflicts
+	MergeWaits     MergeState = "waits"     // merge is ask: a person has not said yes
+	MergeRefused   MergeState = "refused"   // merge was auto, and a rule, a hook or an error kept it: NotMerged
+	MergeUnclear   MergeState = "unclear"   // whether it merges could not be found out: Unmerged
+	MergeKept      MergeState = "kept"      // no merge was wished for; Conflicts has what would conflict
+)
+
+// MergeWaitsWhy is NotMerged of work that waits for a person's yes.
+const MergeWaitsWhy = "merge is ask, so a person decides: MergeWorktree puts it before them"
+
+// MergeState says which of them it is.
+func (w *WorkspaceResult) MergeState() MergeState {
+	switch {
+	case w.Tip == w.Base && w.NotMerged == "":
+		return MergeNothing
+	case w.NotMerged != "" && len(w.Merged) > 0:
+		return MergeHalf
+	case w.NotMerged == MergeWaitsWhy:
+		return MergeWaits
+	case w.NotMerged != "" && len(w.Conflicts) > 0:
+		return MergeConflicts
+	case w.NotMerged != "":
+		return MergeRefused
+	case w.Into != "" || len(w.Merged) > 0:
+		return MergeDone
+	case w.Unmerged != "":
+		return MergeUnclear
+	}
+	return MergeKept
+}
+
 // Dir is the folder in which the session's tools act.
 func (s *Session) Dir() string {
 	if s.Workspace.Kind != "" {

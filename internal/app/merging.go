@@ -38,7 +38,7 @@ func (m merger) Merge(env tool.Env, name, take string) (out toolworktree.Merging
 	}
 	out = toolworktree.Merging{Name: row.Workspace.Name, Left: got.Left}
 	if len(got.Conflicts) > 0 {
-		out.Conflicts = conflictText(row.Workspace.Name, got.Conflicts)
+		out.Conflicts = conflictText(row.Workspace.Name, got.Conflicts) + unresolvedText(row.Workspace, got.Unresolved)
 		for _, c := range got.Conflicts {
 			out.Conflicting = append(out.Conflicting, tool.Resolve(c.Path))
 		}
@@ -91,9 +91,12 @@ func (m merger) HandBack(ctx context.Context, env tool.Env, name string, judged 
 	if err != nil {
 		return "", err
 	}
+	if len(got.Marked) == 0 && len(got.Open) == 0 {
+		return fmt.Sprintf("What conflicted with %s is no conflict any more, and its markers are gone. Merge it now.",
+			w.Name), nil
+	}
 	text := fmt.Sprintf("The worktree %s has what your folder has now, and the conflicts between markers in: %s.",
-		w.Name,
-		strings.Join(got.Marked, ", "))
+		w.Name, strings.Join(got.Marked, ", "))
 	if len(got.Open) > 0 {
 		text += "\nNot shown by markers: " + conflictText(w.Name, got.Open)
 	}
@@ -142,32 +145,52 @@ func (m merger) find(env tool.Env, name string) (row worktree.Row, into worktree
 	if err != nil {
 		return row, into, err
 	}
-	var found, near []worktree.Row
+	named, err := m.named(s, name)
+	if err != nil {
+		return row, into, err
+	}
+	var found, near, agents []worktree.Row
 	for _, r := range rows {
 		w := r.Workspace
 		switch {
 		case !troupe.Within(env.Cwd, w.Of) || troupe.Within(env.Cwd, w.Top):
 		case w.Name == name || string(w.Owner) == name:
 			found = append(found, r)
+		case slices.Contains(named, w.Owner):
+			agents = append(agents, r)
 		case strings.HasPrefix(w.Name, name):
 			near = append(near, r)
 		}
 	}
-	if len(found) == 0 {
-		found = near
+	for _, more := range [][]worktree.Row{agents, near} {
+		if len(found) == 0 {
+			found = more
+		}
 	}
 	switch len(found) {
 	case 0:
 		return row, into, fmt.Errorf("there is no worktree %q of this folder", name)
 	case 1:
 	default:
-		return row, into, fmt.Errorf("several worktrees begin with %q; name one whole", name)
+		return row, into, fmt.Errorf("several worktrees are called %q, or begin so; name one whole", name)
 	}
 	p, err := m.app.policyOf(s.Cwd)
 	if err == nil {
 		into.Hidden, err = m.guard.keptFrom(m.guard.ctx(), p, found[0].Workspace.Of, env.Hidden)
 	}
 	return found[0], into, err
+}
+
+// named are the agents of a session's tree that have a name.
+func (m merger) named(s troupe.Session, name string) (ids []troupe.SessionID, err error) {
+	err = m.app.trees.store.View(m.guard.ctx(), func(r store.Reader) error {
+		list, err := r.Sessions(store.Filter{Root: s.Root, Name: name})
+		for _, one := range list {
+			ids = append(ids, one.ID)
+		}
+		return err
+	})
+	return ids, err
 }
 
 // ofTree refuses a workspace of another tree, whose agents are not there to resolve anything.
@@ -352,6 +375,20 @@ func conflictText(name string, all []worktree.Conflict) string {
 		}
 	}
 	return b.String()
+}
+
+// unresolvedText says which files still have markers, and what can be done about them.
+func unresolvedText(w troupe.Workspace, files []string) string {
+	if len(files) == 0 {
+		return ""
+	}
+	names := make([]string, len(files))
+	for i, path := range files {
+		names[i] = strings.TrimPrefix(path, w.Of+"/")
+	}
+	return fmt.Sprintf("\nIts worktree still has the markers of conflicts that were handed back in: %s. take: mine or "+
+		"theirs decides about these files, and with hand_back its agent is to resolve them once more.\n",
+		strings.Join(names, ", "))
 }
 
 // maxConflictText is how many bytes of conflicts a model is shown.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 
@@ -53,7 +54,35 @@ func (w *workspaces) ofRoot(b wire.Begin, p troupe.Profile, roles *profiles, tit
 		return played{p}.plan(troupe.Session{ID: id, Cwd: b.Cwd}, id, wish.Kind)
 	}
 	wish.Hook = roles.makeFolders(troupe.Session{ID: id, Root: id, Type: p.Type, Cwd: b.Cwd})
-	return w.plan(wish)
+	work, err := w.plan(wish)
+	return work, w.whose(err)
+}
+
+// whose says of a name that is taken which session has it, as people know that, and how to go on there.
+func (w *workspaces) whose(err error) error {
+	var taken *worktree.NameTaken
+	if !errors.As(err, &taken) {
+		return err
+	}
+	s, e := w.app.trees.session(w.ctx(), taken.Owner)
+	if e != nil {
+		return &troupe.UserError{Err: err, Code: troupe.ExitUsage,
+			Problem: fmt.Sprintf("the worktree name %q is taken by a session that was removed (%s)", taken.Name,
+				taken.Owner),
+			Hint: fmt.Sprintf("Choose another name. `troupe worktrees prune %s` frees this one once you have its work.",
+				taken.Name)}
+	}
+	what, on := "session", fmt.Sprintf("`troupe --resume %s` goes on there", s.ID)
+	if s.Depth > 0 {
+		what, on = "the agent", fmt.Sprintf("`troupe send %s` writes to it", s.ID)
+	}
+	name := cmp.Or(s.Name, s.Title)
+	if name != "" {
+		name = fmt.Sprintf(" (%s)", name)
+	}
+	return &troupe.UserError{
+		Problem: fmt.Sprintf("the worktree name %q is taken by %s %s%s", taken.Name, what, s.ID, name),
+		Hint:    on + ". Or choose another name.", Err: err, Code: troupe.ExitUsage}
 }
 
 // plan settles one. An isolated one is a worktree where there can be one, and else a copy.

@@ -86,7 +86,7 @@ func (a worktrees) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wir
 		return out, err
 	}
 	out.Already, out.Added, out.Removed = merged.Already, merged.Added, merged.Removed
-	out.Left = append(out.Left, merged.Left...)
+	out.Left, out.Unresolved = append(out.Left, merged.Left...), merged.Unresolved
 	for _, c := range merged.Conflicts {
 		out.Conflicts = append(out.Conflicts, shownConflict(c))
 	}
@@ -270,8 +270,31 @@ func (l looking) one(ctx context.Context, q wire.WorktreeQuery) (worktree.Row, e
 			Problem: fmt.Sprintf("session %s has no folder of its own, or it was removed", s.ID),
 			Hint:    "`troupe worktrees --all` lists them.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
 	}
-	return worktree.Row{}, &troupe.UserError{Problem: fmt.Sprintf("there is no worktree named %q", name),
-		Hint: "`troupe worktrees --all` lists them.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
+	if row, err := l.ofAgent(ctx, rows, name); !isNotFound(err) {
+		return row, err
+	}
+	return worktree.Row{}, &troupe.UserError{
+		Problem: fmt.Sprintf("there is no worktree named %q, and no agent of that name has one", name),
+		Hint:    "`troupe worktrees --all` lists them.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
+}
+
+// ofAgent is the worktree of the only agent of a name.
+func (l looking) ofAgent(ctx context.Context, rows []worktree.Row, name string) (worktree.Row, error) {
+	var found []worktree.Row
+	var names []string
+	for _, row := range rows {
+		if s, err := l.sessionIn(ctx, row.Workspace); err == nil && strings.EqualFold(s.Name, name) {
+			found, names = append(found, row), append(names, row.Workspace.Name)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return worktree.Row{}, troupe.ErrNotFound
+	case 1:
+		return found[0], nil
+	}
+	return worktree.Row{}, &troupe.UserError{Problem: fmt.Sprintf("several agents named %q have worktrees: %s", name,
+		strings.Join(names, ", ")), Hint: "Name the worktree.", Code: troupe.ExitUsage, Err: troupe.ErrAmbiguous}
 }
 
 // named is the one of that name, or the only one whose name begins so.

@@ -71,7 +71,7 @@ func (m *mergeBack) settled(ctx context.Context, end turn.End) (bool, error) {
 		p.closed.NotMerged = p.closed.Kept
 		return m.finish(), nil
 	case w.Merge == troupe.MergeAsk:
-		p.closed.NotMerged = AskedFor
+		p.closed.NotMerged = troupe.MergeWaitsWhy
 		return m.finish(), nil
 	}
 	if why := m.unwanted(end); why != "" {
@@ -94,9 +94,6 @@ func (m *mergeBack) looks(ctx context.Context) {
 		in.looked = m.look(context.WithoutCancel(ctx), s)
 	})
 }
-
-// AskedFor is said of work that no merge brings over without a person's yes.
-const AskedFor = "merge is ask, so a person decides: MergeWorktree puts it before them"
 
 // byHand is what can be done about work that was not merged.
 const byHand = "; MergeWorktree merges it, or puts it before a person"
@@ -246,8 +243,8 @@ func (m *mergeBack) written(err error) {
 // tell has the outcome say what was merged.
 func (m *mergeBack) tell(why string) {
 	closed, w := m.a.place.closed, m.a.st.Session.Workspace
-	if closed.NotMerged = why; why == conflicts && len(m.a.st.Place.Merging) == 0 {
-		closed.NotMerged = "" // which files conflict says it
+	if closed.NotMerged = why; why != conflicts {
+		closed.Conflicts = nil // as of the folder's end; that is not why
 	}
 	if why == "" {
 		closed.Into, closed.Conflicts, closed.Unmerged = w.Of, nil, ""

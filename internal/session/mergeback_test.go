@@ -195,7 +195,7 @@ func TestMergeBackNot(t *testing.T) {
 		"asked": {mode: troupe.ModeDefault, why: "no rule allows it", tells: "MergeWorktree puts it before a person"},
 		"plans": {mode: troupe.ModePlan, why: "mode plan"},
 		"conflicts": {change: func(m *merging) { m.conflicts["One"] = []string{"a.go"} },
-			tells: "would conflict in: a.go"},
+			why: "it conflicts", tells: "changed the same places in: a.go"},
 		"fails":     {change: func(m *merging) { m.fails["merge"] = errors.New("git is gone") }, why: "git is gone"},
 		"moves":     {change: func(m *merging) { m.moves = 2 }, merged: 2},
 		"for ever":  {change: func(m *merging) { m.moves = 9 }, why: "it was changed while", merged: 2},

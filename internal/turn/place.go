@@ -205,36 +205,44 @@ func renderWorkspace(b *strings.Builder, w *troupe.WorkspaceResult) {
 			value(w.Base, maxValue))
 	}
 	b.WriteByte('\n')
-	switch {
-	case w.Tip == "" || w.Tip == w.Base:
-	case len(w.Merged) > 0 || w.Into != "" && w.NotMerged == "":
-		renderMerged(b, w)
-	case w.Unmerged != "":
-		fmt.Fprintf(b, "whether that merges into your folder is not known: %s\n", value(w.Unmerged, maxError))
-	case len(w.Conflicts) > 0:
-		fmt.Fprintf(b, "a merge into your folder would conflict in: %s\n", some(w.Conflicts))
-	default:
-		b.WriteString("it is not in your folder yet, and merges cleanly\n")
-	}
-	if w.NotMerged != "" {
-		fmt.Fprintf(b, "it was not merged by itself: %s\n", value(w.NotMerged, maxError))
-	}
+	renderMerge(b, w)
 	if w.Kept != "" {
 		fmt.Fprintf(b, "the folder stays, %s: %s\n", value(w.Folder, maxError), value(w.Kept, maxError))
 	}
 }
 
-// renderMerged says what the end of the run brought into the caller's folder.
-func renderMerged(b *strings.Builder, w *troupe.WorkspaceResult) {
-	switch n := len(w.Merged); {
-	case n == 0:
-		b.WriteString("all of it was in your folder before it ended\n")
-	case w.NotMerged != "":
-		fmt.Fprintf(b, "before it stopped, some of these may have been written into your folder: %s\n", some(w.Merged))
-	default:
-		fmt.Fprintf(b, "it was merged into your folder, uncommitted: %s\n", some(w.Merged))
+// renderMerge says what came of a merge into the caller's folder, and what to do about it.
+func renderMerge(b *strings.Builder, w *troupe.WorkspaceResult) {
+	why := value(w.NotMerged, maxError)
+	switch w.MergeState() {
+	case troupe.MergeNothing:
+	case troupe.MergeDone:
+		if len(w.Merged) == 0 {
+			b.WriteString("nothing was to be merged: all of it was in your folder before it ended\n")
+		} else {
+			fmt.Fprintf(b, "it was merged into your folder, uncommitted: %s\n", some(w.Merged))
+		}
+	case troupe.MergeHalf:
+		fmt.Fprintf(b, "the merge stopped half-way (%s); some of these may have been written into your folder: %s\n",
+			why, some(w.Merged))
+	case troupe.MergeConflicts:
+		fmt.Fprintf(b, "it was not merged: both you and it changed the same places in: %s; MergeWorktree shows them\n",
+			some(w.Conflicts))
+	case troupe.MergeWaits:
+		b.WriteString("it waits for a person's yes (merge: ask): MergeWorktree asks for it\n")
+	case troupe.MergeRefused:
+		fmt.Fprintf(b, "it was not merged, though merge was auto: %s\n", why)
+	case troupe.MergeUnclear:
+		fmt.Fprintf(b, "whether it merges into your folder is not known: %s\n", value(w.Unmerged, maxError))
+	case troupe.MergeKept:
+		if w.Tip != "" && len(w.Conflicts) == 0 {
+			b.WriteString("it is not in your folder yet, and merges cleanly: MergeWorktree merges it\n")
+		}
 	}
-	if len(w.Left) > 0 {
+	if s := w.MergeState(); len(w.Conflicts) > 0 && (s == troupe.MergeKept || s == troupe.MergeWaits) {
+		fmt.Fprintf(b, "a merge into your folder would conflict in: %s\n", some(w.Conflicts))
+	}
+	if len(w.Left) > 0 && w.Into != "" {
 		fmt.Fprintf(b, "not brought over: %s\n", some(w.Left))
 	}
 }

@@ -123,6 +123,7 @@ type MergedWorktree struct {
 	// Stopped is why not all was written; Files are those that were.
 	Stopped   string             `json:"stopped,omitempty"`
 	Conflicts []WorktreeConflict `json:"conflicts"`
+	Unresolved []string `json:"unresolved,omitempty" doc:"Files of the worktree that still have the markers of conflicts that were handed back"`
 	// Undo is the command that takes it back; "": there is none, for the session was removed.
 	Undo string `json:"undo,omitempty"`
 	// HandedBack are the files of the worktree that have conflicts between markers now; Conflicts are the others then,

@@ -199,5 +199,5 @@ func TestFolderInTheMaking(t *testing.T) {
 	f.add(rootID, troupe.WorkspaceReady{})
 	f.waits(at, troupe.StageWorkspace) // while it is saved
 	p.seconds.Add(1)
-	p.shows("· waits for its folder · Esc stops")
+	p.shows("· saves its folder first · Esc stops")
 }

@@ -131,6 +131,10 @@ func merge(ctx context.Context, c *console.Console, a api.API, m wire.WorktreeMe
 
 // tellHandedBack sends the agent what it is to do, and says what happens now.
 func tellHandedBack(ctx context.Context, a api.API, m wire.MergedWorktree) (string, error) {
+	if len(m.HandedBack) == 0 && len(m.Conflicts) == 0 {
+		return fmt.Sprintf("What conflicted is no conflict any more, and its markers are gone. Now: troupe merge %s\n",
+			console.Line(m.Worktree.Name, 64)), nil
+	}
 	if m.Worktree.Status == "" {
 		return "Its session was removed: resolve them there yourself.\n", nil
 	}
@@ -172,7 +176,9 @@ func writeHandedBack(c *console.Console, m wire.MergedWorktree, said string) err
 		fmt.Fprintf(&b, "conflict %s: %s\n", console.Line(console.InFolder(m.Worktree.Folder, x.Path), 0),
 			console.Line(x.Why, 0))
 	}
-	fmt.Fprintf(&b, "Your files are as they were; the conflicts are in %s.\n", console.Line(m.Worktree.Folder, 0))
+	if len(m.HandedBack) > 0 || len(m.Conflicts) > 0 {
+		fmt.Fprintf(&b, "Your files are as they were; the conflicts are in %s.\n", console.Line(m.Worktree.Folder, 0))
+	}
 	_, err := fmt.Fprint(c.Out, b.String()+said)
 	return err
 }

@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -54,11 +55,38 @@ func show(ctx context.Context, c *console.Console, a api.API, ref string, asJSON
 	if err != nil {
 		return err
 	}
+	if report, err = nowHad(ctx, a, report, s.Cwd); err != nil {
+		return err
+	}
 	writeSession(c, t, report, s)
 	if s.Parent == "" {
 		writeBoard(c, events)
 	}
 	return nil
+}
+
+// nowHad has what is said of agents' own folders be what is so now: work that was merged since is no more to be merged.
+func nowHad(ctx context.Context, a api.API, r wire.Report, cwd string) (wire.Report, error) {
+	if !slices.ContainsFunc(r.Agents, func(ag wire.Session) bool {
+		return ag.Kept != nil && ag.Kept.Tip != ag.Kept.Base && (ag.Kept.Into == "" || ag.Kept.NotMerged != "")
+	}) {
+		return r, nil
+	}
+	list, err := a.Setup().Workspaces().Worktrees(ctx, wire.WorktreeQuery{Cwd: cwd})
+	if err != nil {
+		return r, err
+	}
+	r.Agents = slices.Clone(r.Agents)
+	for i, ag := range r.Agents {
+		for _, w := range list {
+			if ag.Kept != nil && w.Session == ag.ID && w.State == wire.WorktreeMerged {
+				now := *ag.Kept
+				now.Into, now.NotMerged, now.Unmerged, now.Conflicts = w.Of, "", "", nil
+				r.Agents[i].Kept = &now
+			}
+		}
+	}
+	return r, nil
 }
 
 // narrow narrows a tree's report to one agent of it.

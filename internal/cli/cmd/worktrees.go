@@ -48,8 +48,8 @@ func newWorktreesPrune(c *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "prune [NAME...]", Short: "Remove the folders whose work you have", Args: console.Args(0, -1),
 		Long: `Remove the folders that agents have of their own, and what is kept for them, where you have all of their
-work or where there is none. What would be lost stays, and is told with the reason. Branches that
-troupe has made stay until they are merged into yours.`,
+work or where there is none. What would be lost stays, and is told with the reason. The branches
+that troupe made for them go too; commits that no branch of yours has stay below refs/troupe.`,
 		Example:           "troupe worktrees prune --dry-run\ntroupe worktrees prune\ntroupe worktrees prune fixer",
 		ValidArgsFunction: c.Worktrees,
 		RunE: inHome(c, func(ctx context.Context, a api.API, args []string) error {

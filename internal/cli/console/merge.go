@@ -117,6 +117,14 @@ func writeConflicts(c *Console, b *strings.Builder, m wire.MergedWorktree) {
 			writeSide(b, color, greenCode, theirs, "+", h.Theirs)
 		}
 	}
+	if len(m.Unresolved) > 0 {
+		names := make([]string, len(m.Unresolved))
+		for i, path := range m.Unresolved {
+			names[i] = InFolder(m.Folder, path)
+		}
+		fmt.Fprintf(b, "%s was handed conflicts and still has the markers of them in: %s\n", name,
+			Line(strings.Join(names, ", "), 0))
+	}
 	fmt.Fprintf(b, "Nothing was written: %s.\n", conflictsIn(m))
 	if m.Branch == "" {
 		fmt.Fprintf(b, "To keep yours, or to take what the agent did: troupe merge %s --take mine, or --take theirs\n",
@@ -124,7 +132,11 @@ func writeConflicts(c *Console, b *strings.Builder, m wire.MergedWorktree) {
 		if branch := Line(m.Worktree.Branch, 0); branch != "" {
 			fmt.Fprintf(b, "To resolve it yourself, commit what you have and run: git merge %s\n", branch)
 		}
-		fmt.Fprintf(b, "To have its agent resolve it: troupe merge %s --hand-back; then merge again.\n", name)
+		again := ""
+		if len(m.Unresolved) > 0 {
+			again = " once more"
+		}
+		fmt.Fprintf(b, "To have its agent resolve it%s: troupe merge %s --hand-back; then merge again.\n", again, name)
 		return
 	}
 	fmt.Fprintf(b, "The branch %s is as it was. To bring it to your files instead: troupe merge %s\n",

@@ -16,6 +16,8 @@ type Column struct {
 	// Least is what its cells may be cut to; 0: they are not, but for those of the last. They are cut to twice of it
 	// before a column is left out, and further where none can be.
 	Least int
+	// Uncut: as the last column it is shown in full, however much is left out for it.
+	Uncut bool
 }
 
 // Table is rows under titles. A terminal is shown what fits on its lines, anything else all of it.
@@ -140,7 +142,7 @@ func (t *Table) fitting(widths []int, room int) []int {
 	for room > 0 {
 		need := gap * (len(shown) - 1)
 		for n, i := range shown {
-			if n == len(shown)-1 {
+			if n == len(shown)-1 && !t.columns[i].Uncut {
 				need += min(widths[i], lastCut)
 			} else if least := t.columns[i].Least; least > 0 {
 				need += min(widths[i], 2*least)

@@ -31,18 +31,24 @@ func Workspace(w *troupe.WorkspaceResult) string {
 		text += "branch " + Line(w.Branch, 0) + ", "
 	}
 	text += fmt.Sprintf("%s +%d -%d", Count(w.Files, "file"), w.Added, w.Removed)
-	switch n := len(w.Conflicts); {
-	case w.Into != "" && w.NotMerged == "":
+	conflicts, why := Count(len(w.Conflicts), "file"), Line(w.NotMerged, 120)
+	switch w.MergeState() {
+	case troupe.MergeDone:
 		return text + ", merged into " + Line(w.Into, 0) + kept
-	case len(w.Merged) > 0:
-		text += fmt.Sprintf(", the merge stopped half-way through %s: %s", Count(len(w.Merged), "file"),
-			Line(w.NotMerged, 120))
-	case n > 0:
-		text += fmt.Sprintf(", conflicts in %s", Count(n, "file"))
-	case w.Unmerged != "":
+	case troupe.MergeHalf:
+		text += fmt.Sprintf(", the merge stopped half-way through %s: %s", Count(len(w.Merged), "file"), why)
+	case troupe.MergeConflicts:
+		text += ", not merged: conflicts in " + conflicts
+	case troupe.MergeWaits:
+		text += ", waits for your yes (merge: ask)"
+	case troupe.MergeRefused:
+		text += ", not merged: " + why
+	case troupe.MergeUnclear:
 		text += ", and whether it merges is not known: " + Line(w.Unmerged, 120)
-	case w.NotMerged != "":
-		text += ", not merged by itself: " + Line(w.NotMerged, 120)
+	case troupe.MergeNothing, troupe.MergeKept:
+		if len(w.Conflicts) > 0 {
+			text += ", conflicts in " + conflicts
+		}
 	}
 	return text + kept + "; troupe diff " + name + ", troupe merge " + name
 }

@@ -24,7 +24,7 @@ func (c *Console) WorktreeList(list []wire.Worktree, all bool) error {
 	if all {
 		columns = append(columns, col{Title: "BESIDE", Spare: 1})
 	}
-	t := c.Table(append(columns, col{Title: "HOLDS"})...).Whole()
+	t := c.Table(append(columns, col{Title: "HOLDS", Uncut: true})...).Whole()
 	for _, w := range list {
 		row := []any{Line(w.Name, 40), Line(worktreeOwner(w), 32), worktreeAge(c.Now().Sub(w.Made)),
 			Line(cmp.Or(w.Branch, "-"), 48), worktreeSize(w.Bytes)}

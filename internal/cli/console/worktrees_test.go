@@ -67,7 +67,8 @@ func TestWorktreesFit(t *testing.T) {
 					t.Errorf("%d columns of %d: %s", n, width, line)
 				}
 			}
-			if !strings.Contains(out, "fixer-ab12cd") || !strings.Contains(out, "unmerged: 3 f") ||
+			words := strings.Join(strings.Fields(out), " ")
+			if !strings.Contains(out, "fixer-ab12cd") || !strings.Contains(words, "unmerged: 3 files +10 -2") ||
 				!strings.Contains(out, "merged") || strings.Contains(out, "\x1b") {
 				t.Errorf("%d columns:\n%s", width, out)
 			}

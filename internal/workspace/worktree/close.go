@@ -76,8 +76,8 @@ func (p place) close(ctx context.Context, rec *record, end Ending) (troupe.Works
 	if err != nil {
 		return res, err
 	}
-	e := &ending{k: p.k, p: p, r: r, rec: rec, saved: s, res: res, there: there, began: end.Began,
-		going: end.Going}
+	e := &ending{k: p.k, p: p, r: r, rec: rec, saved: s, res: res, there: there, began: rec.since(end.Began),
+		going: end.Going, work: s.Tree}
 	return e.res, e.run(ctx, end.Message)
 }
 
@@ -93,6 +93,9 @@ type ending struct {
 	going  func(context.Context)
 	began  string // the tree when the run began; "": the base
 	caller *caller
+	work   string // the tree that is committed
+	// own is what the work is, of a workspace that conflicts were handed to; nil: all that differs from the base.
+	own []troupe.FileChanged
 }
 
 func (e *ending) run(ctx context.Context, message string) error {
@@ -104,6 +107,9 @@ func (e *ending) run(ctx context.Context, message string) error {
 			}
 			return e.alone(ctx, message, err)
 		}
+	}
+	if err := e.settle(ctx); err != nil {
+		return err
 	}
 	if err := e.commit(ctx, message); err != nil {
 		return err
@@ -196,13 +202,13 @@ func (e *ending) commit(ctx context.Context, message string) error {
 		return err
 	}
 	e.res.Tip = parents[0]
-	if tree == e.Tree && len(parents) == 1 {
+	if tree == e.work && len(parents) == 1 {
 		return nil
 	}
 	if message == "" {
 		message = "What " + e.p.ws.Name + " left uncommitted"
 	}
-	if e.res.Tip, err = e.k.commit(ctx, e.r, e.Tree, message, parents...); err != nil {
+	if e.res.Tip, err = e.k.commit(ctx, e.r, e.work, message, parents...); err != nil {
 		return err
 	}
 	e.kept["end"] = e.res.Tip
@@ -233,7 +239,7 @@ func (e *ending) hand(ctx context.Context) error {
 				short = "other/" + short
 			}
 			want[short] = id
-		case strings.HasPrefix(name, "stashed/"), strings.HasPrefix(name, "beside"):
+		case strings.HasPrefix(name, "stashed/"), strings.HasPrefix(name, "beside"), name == unresolved:
 			want[name] = id
 		}
 	}
@@ -369,8 +375,10 @@ func (e *ending) measure(ctx context.Context) error {
 		if e.res.Commits, err = strconv.Atoi(count); err != nil {
 			return err
 		}
-		if all, err = e.r.changes(ctx, base, e.res.Tip); err != nil {
-			return err
+		if all = e.own; all == nil {
+			if all, err = e.r.changes(ctx, base, e.res.Tip); err != nil {
+				return err
+			}
 		}
 	}
 	if e.p.ws.ByHook {

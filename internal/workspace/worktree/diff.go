@@ -12,7 +12,8 @@ import (
 const diffMost = 1 << 20
 
 // Diff shows what was changed in the workspace since its base, committed or not. What the caller handed to it with
-// conflicts is not of its own making, where it has been taken over. stat: only how much of each file.
+// conflicts is not of its own making, where it has been taken over; nor are markers that are still there. stat: only
+// how much of each file.
 func (k *Keeper) Diff(ctx context.Context, ws troupe.Workspace, stat bool) (string, error) {
 	p, err := k.place(ws)
 	if err != nil {
@@ -37,7 +38,7 @@ func (k *Keeper) Diff(ctx context.Context, ws troupe.Workspace, stat bool) (stri
 	var out string
 	if len(rec.Handed) > 0 {
 		err = k.mergeTree(ctx, p, rec, tree, Into{}, func(m *merging) error {
-			out, err = compare(ctx, m.r, m.given, tree, stat)
+			out, err = compare(ctx, m.r, m.given, m.theirs, stat)
 			return err
 		})
 		return out, err

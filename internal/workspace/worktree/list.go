@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -252,7 +253,8 @@ func (p place) prune(ctx context.Context, rec *record) (removed bool, why string
 	return true, why, os.RemoveAll(p.folder)
 }
 
-// pruneRefs removes the refs of the caller's repository that another of its refs reaches; the others are named.
+// pruneRefs removes the refs of the caller's repository that another of its refs reaches, and the branch that was made
+// for the workspace if HEAD, or what stays, has all of it. What stays is said.
 func (p place) pruneRefs(ctx context.Context, rec *record, c *caller) (why string, err error) {
 	release, err := p.k.holdCaller(ctx, c)
 	if err != nil {
@@ -264,10 +266,15 @@ func (p place) pruneRefs(ctx context.Context, rec *record, c *caller) (why strin
 	if err != nil {
 		return "", err
 	}
-	var commands, stay []string
+	branch, commands, stays, err := pruneBranch(ctx, c, rec.Own, list)
+	if err != nil {
+		return "", err
+	}
+	var stay []string
 	for line := range strings.Lines(list) {
 		id, name, _ := strings.Cut(strings.TrimSpace(line), " ")
-		lone, err := c.out(ctx, "rev-list", "-1", id, "--not", "--exclude="+refOf(p.ws, "*"), "--all")
+		lone, err := c.out(ctx, "rev-list", "-1", id, "--not", "--exclude="+refOf(p.ws, "*"),
+			"--exclude="+cmp.Or(branch, "-"), "--all")
 		if err != nil {
 			return "", err
 		}
@@ -277,18 +284,47 @@ func (p place) pruneRefs(ctx context.Context, rec *record, c *caller) (why strin
 			stay = append(stay, name)
 		}
 	}
-	if own := rec.Own; own != "" && len(stay) == 0 {
-		if _, err := c.out(ctx, "merge-base", "--is-ancestor", "refs/heads/"+own, "HEAD"); err == nil {
-			if id, err := c.out(ctx, "rev-parse", "--verify", "refs/heads/"+own); err == nil && own != c.branch {
-				commands = append(commands, "delete refs/heads/"+own+"\x00"+id+"\x00")
-			}
-		}
-	}
 	if len(stay) > 0 {
-		why = "no branch has all of " + some(stay) + ": these stay"
+		why = "its commits stay as " + some(stay) + ", for no branch of yours has all of them"
+	}
+	if stays != "" {
+		why = strings.TrimPrefix(why+"; "+stays, "; ")
 	}
 	if len(commands) == 0 {
 		return why, nil
 	}
 	return why, errors.Join(c.update(ctx, commands), p.k.step("refs pruned"))
+}
+
+// pruneBranch says whether the branch that was made for a workspace may go, as HEAD or one of the refs that are listed
+// has all of it: then its name, and the command; else why it stays, if it is there.
+func pruneBranch(ctx context.Context, c *caller, own, refs string) (full string, commands []string, stays string,
+	err error) {
+	if own == "" {
+		return "", nil, "", nil
+	}
+	full = "refs/heads/" + own
+	at := slices.IndexFunc(c.refs, func(r gitRef) bool { return r.name == full })
+	if at < 0 {
+		return "", nil, "", nil
+	}
+	out, err := c.out(ctx, "worktree", "list", "--porcelain")
+	if err != nil {
+		return "", nil, "", err
+	}
+	if slices.Contains(strings.Split(out, "\n"), "branch "+full) {
+		return "", nil, "the branch " + own + " stays, for it is checked out", nil
+	}
+	id := c.refs[at].id
+	has := []string{"HEAD"}
+	for line := range strings.Lines(refs) {
+		other, _, _ := strings.Cut(line, " ")
+		has = append(has, other)
+	}
+	for _, other := range has {
+		if _, err := c.out(ctx, "merge-base", "--is-ancestor", id, other); err == nil {
+			return full, []string{"delete " + full + "\x00" + id + "\x00"}, "", nil
+		}
+	}
+	return "", nil, "the branch " + own + " stays, for it has commits that nothing else has", ctx.Err()
 }

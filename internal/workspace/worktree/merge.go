@@ -47,6 +47,9 @@ type Merged struct {
 	// Changes are to be written, all or none; none while there are Conflicts, unless those that merge were asked for.
 	Changes   []Change
 	Conflicts []Conflict
+	// Unresolved are the files that still have the markers of conflicts that were handed back: of these the workspace
+	// is taken to have what it had before.
+	Unresolved []string
 	// Left names what is not brought over, with its reason.
 	Left []string
 	// Snapshot and Result are the trees of the caller's content now, and after it.
@@ -83,6 +86,8 @@ type merging struct {
 	given  string // the base, with what was handed of the caller's and taken over
 	ours   string
 	theirs string
+	raw    string   // what the workspace has, with markers that were handed to it; theirs is without
+	marks  []string // the files that have them
 }
 
 // merging prepares a computation, and does it while nothing else goes on with the workspace.
@@ -196,6 +201,9 @@ func (m *merging) prepare(ctx context.Context, scratch, tree string) error {
 		return err
 	}
 	if m.ours, err = m.present(ctx); err != nil {
+		return err
+	}
+	if err := m.unhand(ctx); err != nil {
 		return err
 	}
 	return m.settleBase(ctx)
@@ -328,6 +336,9 @@ func (m *merging) merge(ctx context.Context) (Merged, error) {
 	for _, c := range blocked {
 		c.Ours, c.Theirs = m.names(c.Path)
 		out.Conflicts = append(out.Conflicts, c)
+	}
+	if err := m.unresolved(ctx, &out); err != nil {
+		return out, err
 	}
 	changes = m.withoutMarkers(&out, changes)
 	if len(out.Conflicts) == 0 || m.in.Partial {

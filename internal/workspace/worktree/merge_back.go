@@ -52,7 +52,7 @@ func (m *merging) handBack(ctx context.Context) (Handed, error) {
 	if err != nil {
 		return out, err
 	}
-	if len(o.stages) == 0 {
+	if len(o.stages) == 0 && len(m.marks) == 0 {
 		return out, &troupe.UserError{Problem: "the work of " + m.p.ws.Name + " has no conflicts to be resolved in it"}
 	}
 	if err := m.judged(o); err != nil {
@@ -62,7 +62,7 @@ func (m *merging) handBack(ctx context.Context) (Handed, error) {
 	if err != nil {
 		return out, err
 	}
-	deltas, err := m.r.deltas(ctx, m.theirs, tree)
+	deltas, err := m.r.deltas(ctx, m.raw, tree)
 	if err != nil {
 		return out, err
 	}
@@ -76,11 +76,12 @@ func (m *merging) handBack(ctx context.Context) (Handed, error) {
 		out.Marked = slices.DeleteFunc(out.Marked, func(path string) bool { return path == c.Path })
 	}
 	out.Open = append(out.Open, blocked...)
-	if out.Commit, err = m.keepSnapshot(ctx); err != nil {
+	if out.Commit, err = m.keepSnapshot(ctx, tree); err != nil {
 		return out, err
 	}
 	// What of it gets there is seen by what is in the files.
-	m.rec.Handed = append(m.rec.Handed, handed{Snapshot: out.Commit, Base: m.base, Was: m.theirs})
+	m.rec.Handed = append(m.rec.Handed, handed{Snapshot: out.Commit, Base: m.base, Was: m.theirs, From: m.raw,
+		Given: tree})
 	if err := errors.Join(m.k.write(m.p, m.rec), m.k.step("handed back")); err != nil {
 		return out, err
 	}
@@ -122,6 +123,13 @@ func (m *merging) marked(ctx context.Context, o *outcome, out *Handed) (string, 
 			files[name] = theirs[name] // which may be none
 			continue
 		}
+		if stays, err := m.half(ctx, name); err != nil {
+			return "", err
+		} else if stays.id != "" {
+			files[name] = stays
+			out.Marked = append(out.Marked, filepath.Join(m.p.ws.Top, name))
+			continue
+		}
 		size := sizeFor(markerShown, o.texts[name][0], o.texts[name][1], o.texts[name][2])
 		id, err := m.r.feed(ctx, renderConflict(pieces, size, m.labelOf(name), "base", m.p.ws.Name),
 			"hash-object", "-w", "--stdin")
@@ -134,15 +142,44 @@ func (m *merging) marked(ctx context.Context, o *outcome, out *Handed) (string, 
 	return graft(ctx, m.r, o.tree, files)
 }
 
-// keepSnapshot has the caller's repository keep what its folder has now, and what it was compared with; of a copy, the
-// keeper. One ref holds
-// all that the workspace was ever handed.
-func (m *merging) keepSnapshot(ctx context.Context) (string, error) {
-	compared, err := m.k.commit(ctx, m.r, m.base, "What both had in common")
-	if err != nil {
-		return "", err
+// half is a file that has markers already, and maybe some of its conflicts resolved: it stays as it is while the
+// caller's side of it does.
+func (m *merging) half(ctx context.Context, name string) (entry, error) {
+	if !slices.Contains(m.marks, name) {
+		return entry{}, nil
 	}
-	parents := []string{m.rec.Base.Commit, compared}
+	names := []string{name}
+	then, err := m.treeOf(ctx, m.rec.Handed[len(m.rec.Handed)-1].Snapshot)
+	if err != nil {
+		return entry{}, err
+	}
+	was, err := m.r.entries(ctx, then, names)
+	if err != nil {
+		return entry{}, err
+	}
+	now, err := m.r.entries(ctx, m.ours, names)
+	if err != nil || was[name] != now[name] {
+		return entry{}, err
+	}
+	have, err := m.r.entries(ctx, m.raw, names)
+	return have[name], err
+}
+
+// keepSnapshot has the caller's repository keep what its folder has now, what it was compared with, and what the
+// workspace had and is given; of a copy, the keeper. One ref holds all that the workspace was ever handed.
+func (m *merging) keepSnapshot(ctx context.Context, given string) (string, error) {
+	parents := []string{m.rec.Base.Commit}
+	for _, also := range []struct{ tree, message string }{
+		{m.base, "What both had in common"},
+		{m.theirs, "What " + m.p.ws.Name + " had"},
+		{given, "What " + m.p.ws.Name + " was given, with the conflicts between markers"},
+	} {
+		id, err := m.k.commit(ctx, m.r, also.tree, also.message)
+		if err != nil {
+			return "", err
+		}
+		parents = append(parents, id)
+	}
 	if n := len(m.rec.Handed); n > 0 {
 		parents = append(parents, m.rec.Handed[n-1].Snapshot)
 	}

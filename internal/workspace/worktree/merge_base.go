@@ -20,8 +20,10 @@ import (
 // handed is a state of the caller's that was put into the workspace with conflicts in it.
 type handed struct {
 	Snapshot string // commit
-	Base     string // trees: what it was merged by, and what the workspace had
-	Was      string
+	// Base and Was are trees: what it was merged by, and what the workspace had. From is that with the markers of an
+	// earlier hand-back, and Given what it was given, markers and all; "": an older version handed it.
+	Base, Was   string
+	From, Given string `json:",omitempty"`
 }
 
 // offeredMost is how many earlier states of a workspace are looked at.

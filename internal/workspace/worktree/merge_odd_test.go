@@ -61,6 +61,10 @@ func TestMergeRunsNothing(t *testing.T) {
 	if _, err := b.k.Diff(t.Context(), ws, false); err != nil {
 		t.Error(err)
 	}
+	if _, _, err := b.onto(ws, "fresh"); err == nil {
+		t.Error("markers are put on a branch")
+	}
+	put(t, filepath.Join(ws.Top, "sub/b.txt"), "both\n")
 	if _, _, err := b.onto(ws, "fresh"); err != nil {
 		t.Error(err)
 	}

@@ -15,7 +15,8 @@ import (
 // Onto replays the commits of the workspace on a branch of the caller's repository, without the one that had what the
 // caller had not committed. What the workspace has not committed is one more commit. A branch that is not there begins
 // where the caller was when the workspace was made. One that is checked out is refused: its files would seem changed.
-// Conflicts that were resolved in the workspace cannot be found in single commits: then all of it is one commit.
+// If conflicts were handed to the workspace, all of it is one commit, without what was the caller's in them. While they
+// are not resolved it is refused.
 func (k *Keeper) Onto(ctx context.Context, ws troupe.Workspace, branch string) (commits int, conflict *Conflict,
 	err error) {
 	full := "refs/heads/" + branch
@@ -36,6 +37,9 @@ func (k *Keeper) Onto(ctx context.Context, ws troupe.Workspace, branch string) (
 }
 
 func (m *merging) onto(ctx context.Context, branch string) (int, *Conflict, error) {
+	if err := m.refuseMarked(ctx); err != nil {
+		return 0, nil, err
+	}
 	full := "refs/heads/" + branch
 	list, err := m.caller.out(ctx, "worktree", "list", "--porcelain")
 	if err != nil {
@@ -57,9 +61,13 @@ func (m *merging) onto(ctx context.Context, branch string) (int, *Conflict, erro
 		return 0, nil, err
 	}
 	tip, commits, conflict, err := m.replay(ctx, start, steps)
-	if err == nil && conflict != nil && len(m.rec.Handed) > 0 {
-		all := []step{{from: m.base, to: m.theirs, subject: "What " + m.p.ws.Name + " did"}}
-		tip, commits, conflict, err = m.replay(ctx, start, all)
+	for err == nil && conflict != nil && len(m.rec.Handed) > 0 {
+		name := strings.TrimPrefix(conflict.Path, m.p.ws.Of+"/")
+		if whole, e := m.withCallers(ctx, &steps[0], name); e != nil || !whole {
+			err = e
+			break
+		}
+		tip, commits, conflict, err = m.replay(ctx, start, steps)
 	}
 	if err != nil || conflict != nil || tip == was || tip == "" {
 		return 0, conflict, err
@@ -68,6 +76,23 @@ func (m *merging) onto(ctx context.Context, branch string) (int, *Conflict, erro
 		was = strings.Repeat("0", len(tip))
 	}
 	return commits, nil, m.bring(ctx, tip, "update "+full+"\x00"+tip+"\x00"+was+"\x00")
+}
+
+// withCallers has a step bring what was handed in one file along: the agent resolved it there, and the branch has not
+// got what it is built on. It reports whether the step is another one by that.
+func (m *merging) withCallers(ctx context.Context, s *step, name string) (bool, error) {
+	base, err := m.treeOf(ctx, m.rec.Base.Commit)
+	if err != nil {
+		return false, err
+	}
+	was, err := m.r.entries(ctx, base, []string{name})
+	if err != nil {
+		return false, err
+	}
+	from, err := graft(ctx, m.r, s.from, map[string]entry{name: was[name]})
+	changed := from != s.from
+	s.from = from
+	return changed, err
 }
 
 // step is one commit that is to be made again.
@@ -80,6 +105,10 @@ type step struct {
 // steps are the commits of a workspace, the oldest first, and what it has not committed. Where its history does not go
 // back to the base, all of it is one.
 func (m *merging) steps(ctx context.Context) ([]step, error) {
+	if len(m.rec.Handed) > 0 {
+		// Single commits have what came of the caller's, and how conflicts were resolved is in none of them alone.
+		return []step{{from: m.given, to: m.theirs, subject: "What " + m.p.ws.Name + " did"}}, nil
+	}
 	kept, err := readKept(m.p)
 	if err != nil {
 		return nil, err

@@ -140,6 +140,15 @@ func (k *Keeper) straight(path string) error {
 	return nil
 }
 
+// NameTaken is the error of a name that another session's workspace has.
+type NameTaken struct {
+	Owner troupe.SessionID
+	Name  string
+}
+
+// Error implements error.
+func (e *NameTaken) Error() string { return e.Name + " is the workspace of session " + string(e.Owner) }
+
 // apart refuses a name that is in another's folder, or has another's in it.
 func (k *Keeper) apart(ws troupe.Workspace) error {
 	rows, err := k.records()
@@ -152,9 +161,12 @@ func (k *Keeper) apart(ws troupe.Workspace) error {
 			continue
 		}
 		if troupe.Within(other.Top, ws.Top) || troupe.Within(ws.Top, other.Top) {
-			return &troupe.UserError{Problem: fmt.Sprintf("a workspace cannot be named %q: there is %q, which "+
-				"session %s has", ws.Name, other.Name, other.Owner),
-				Hint: "choose another name, or go on with that session"}
+			return &troupe.UserError{
+				Problem: fmt.Sprintf("a worktree cannot be named %q: session %s has the worktree %s", ws.Name,
+					other.Owner, other.Name),
+				Hint: fmt.Sprintf("go on there with `troupe --resume %s`, or choose another name; `troupe worktrees "+
+					"prune %s` frees this one once you have its work", other.Owner, other.Name),
+				Err: &NameTaken{Owner: other.Owner, Name: other.Name}}
 		}
 	}
 	return nil

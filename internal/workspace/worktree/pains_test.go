@@ -178,7 +178,7 @@ func TestPrune(t *testing.T) {
 	}
 	b.git(b.dir, "gc", "-q", "--prune=now")
 	b.has(b.dir, []string{"stashed"})
-	// What was merged into the caller's folder alone stays on its branch.
+	// What was merged into the caller's folder alone stays below refs/troupe; its branch goes.
 	ws = b.made("brought")
 	put(t, filepath.Join(ws.Top, "two.txt"), "two\n")
 	res = b.close(ws)
@@ -190,8 +190,28 @@ func TestPrune(t *testing.T) {
 		t.Errorf("brought: %+v, %v", row, err)
 	}
 	removed, why, err = b.k.Prune(t.Context(), ws.Owner, nil)
-	if !removed || why != "" || err != nil || b.git(b.dir, "rev-parse", res.Branch) != res.Tip {
-		t.Errorf("brought: %v, %q, %v", removed, why, err)
+	tip := "refs/troupe/" + string(ws.Owner) + "/tip"
+	if !removed || why != "its commits stay as "+tip+", for no branch of yours has all of them" || err != nil ||
+		b.git(b.dir, "rev-parse", tip) != res.Tip || b.branches() != "refs/heads/main" {
+		t.Errorf("brought: %v, %q, %v: %s", removed, why, err, b.branches())
+	}
+	// A branch that was gone on with stays, and so does one that is checked out.
+	for name, on := range map[string]bool{"on": true, "out": false} {
+		ws = b.made(name)
+		put(t, filepath.Join(ws.Top, name), name)
+		res = b.close(ws)
+		b.write(name, name)
+		wt := filepath.Join(b.home, "wt-"+name)
+		b.git(b.dir, "worktree", "add", "-q", wt, res.Branch)
+		if on {
+			b.git(wt, "commit", "-q", "--allow-empty", "-m", "on")
+			b.git(b.dir, "worktree", "remove", "-f", wt)
+		}
+		removed, why, err = b.k.Prune(t.Context(), ws.Owner, nil)
+		want := map[bool]string{false: "checked out"}[on] // one that was gone on with is the caller's own
+		if !removed || !strings.Contains(why, want) || err != nil || !strings.Contains(b.branches(), res.Branch) {
+			t.Errorf("%s: %v, %q, %v: %s", name, removed, why, err, b.branches())
+		}
 	}
 	if _, _, err := b.k.Prune(t.Context(), troupe.SessionID("../../etc"), nil); err == nil {
 		t.Error("a path was pruned")
@@ -223,4 +243,8 @@ func TestWrittenWhileEnded(t *testing.T) {
 			}
 		}
 	}
+}
+
+func (b *bench) branches() string {
+	return b.git(b.dir, "for-each-ref", "--format=%(refname)", "refs/heads")
 }

@@ -68,13 +68,16 @@ func (k *Keeper) Plan(ctx context.Context, w Wish) (troupe.Workspace, error) {
 	if err != nil {
 		return none, err
 	}
+	if err := k.apart(ws); err != nil { // the name of one whose folder is gone is taken, too
+		return none, err
+	}
 	if err := p.free(); err != nil {
 		return none, err
 	}
 	if err := p.roomFor(need); err != nil {
 		return none, err
 	}
-	return ws, k.apart(ws) // the name of one whose folder is gone is taken, too
+	return ws, nil
 }
 
 // name gives the workspace its name, and with it its folder and its branch.

@@ -47,7 +47,7 @@ func (k *Keeper) Save(ctx context.Context, ws troupe.Workspace, changed []string
 	if err != nil {
 		return s.Checkpoint, err
 	}
-	err = r.compared(ctx, cmp.Or(last, rec.Base.Commit), &s.Checkpoint)
+	err = r.compared(ctx, rec.since(cmp.Or(last, rec.Base.Commit)), &s.Checkpoint)
 	return s.Checkpoint, err
 }
 

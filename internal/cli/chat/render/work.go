@@ -115,6 +115,7 @@ type worker struct {
 	failed    *troupe.ModelFailed
 	calls     []*job
 	making    string       // how far its folder has come; "" if that is not known to be in the making
+	ready     bool         // its folder is there
 	early     []wire.Delta // about calls of a reply whose event has not come yet
 }
 
@@ -220,7 +221,9 @@ func (w *Work) Event(e troupe.Event) {
 	case troupe.SettingsChanged:
 		w.attempts = b.Settings.Policy.MaxAttempts
 	case troupe.Started:
-		a.live, a.since = true, e.At
+		a.live, a.since, a.ready = true, e.At, false
+	case troupe.WorkspaceReady:
+		a.ready = true
 	case troupe.CallSealed:
 		a.asked, a.answering, a.summary, a.failed, a.since = true, false, b.Compact, nil, e.At
 		a.name = console.ShortModel(b.Model)
@@ -431,6 +434,9 @@ func (j *job) kept(a *worker) string {
 	case troupe.StageProcessor:
 		return "waits for a processor"
 	case troupe.StageWorkspace:
+		if a.ready {
+			return "saves its folder first"
+		}
 		return cmp.Or(a.making, "waits for its folder")
 	case troupe.StageRepository:
 		return "waits for another command of git"
