@@ -121,9 +121,9 @@ type MergedWorktree struct {
 	Already bool         `json:"already,omitempty" doc:"All of it was there"`
 	Left    []string     `json:"left,omitempty" doc:"What is not brought over, each with its reason"`
 	// Stopped is why not all was written; Files are those that were.
-	Stopped   string             `json:"stopped,omitempty"`
-	Conflicts []WorktreeConflict `json:"conflicts"`
-	Unresolved []string `json:"unresolved,omitempty" doc:"Files of the worktree that still have the markers of conflicts that were handed back"`
+	Stopped    string             `json:"stopped,omitempty"`
+	Conflicts  []WorktreeConflict `json:"conflicts"`
+	Unresolved []string           `json:"unresolved,omitempty" doc:"Files of the worktree that still have the markers of conflicts that were handed back"`
 	// Undo is the command that takes it back; "": there is none, for the session was removed.
 	Undo string `json:"undo,omitempty"`
 	// HandedBack are the files of the worktree that have conflicts between markers now; Conflicts are the others then,
