@@ -319,3 +319,34 @@ func (h *home) named(name string) (id troupe.SessionID) {
 	}
 	return id
 }
+
+// TestLongMessage: of a message that is too long the receiver has the beginning, and the file with all of it.
+func TestLongMessage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		long := strings.Repeat("word ", 4000)
+		kept := make(map[string]string)
+		p := h.start(plays{
+			"main":   {call("TeamCreate:t", "Member:A"), say("ok")},
+			"main/A": {call("SendMessage:lead " + long), say("told")},
+		}.reply, func(p *process) {
+			inTeam(p)
+			with := p.deps
+			p.deps = func(d *session.Deps) {
+				with(d)
+				d.SaveResult = func(file, text string) error { kept[file] = text; return nil }
+			}
+		}).lead().end()
+		wants(t, p.result(p.named("A"), 1, 0), "All of it is in /out/message-1.0.md, which the receiver is told.")
+		if got := kept["/out/message-1.0.md"]; got != long {
+			t.Errorf("%d bytes are kept of %d", len(got), len(long))
+		}
+		requests := p.llm.of(h.root)
+		text := string(body(requests[len(requests)-1]))
+		wants(t, text, "more bytes: all of it is in /out/message-1.0.md]")
+		if n := strings.Count(text, "word "); n > 8<<10/5 {
+			t.Errorf("the lead is sent %d words", n)
+		}
+	})
+}
