@@ -426,6 +426,11 @@ func (p *profiles) Fork(of troupe.Profile, sp troupe.Spawn) troupe.Profile {
 	return of
 }
 
+// Workers implements session.Roles.
+func (p *profiles) Workers(allowed func(kind string) bool) string {
+	return profile.Workers(p.kinds(), p.tools.offer(false, false), allowed)
+}
+
 // Describe implements session.Roles.
 func (p *profiles) Describe(allowed func(kind string) bool, room int) string {
 	return profile.Describe(p.kinds(), allowed, room)

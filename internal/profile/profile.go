@@ -71,6 +71,8 @@ type Beside struct {
 	Merge troupe.MergeBack `json:"merge,omitempty"`
 	// Background: it works in the background, whether or not the call says so.
 	Background bool `json:"background,omitempty"`
+	// Coordinates: it has others do all work (see troupe.Beginning).
+	Coordinates bool `json:"coordinates,omitempty"`
 	// Skills are those whose texts it is born with.
 	Skills []string `json:"skills,omitempty"`
 	// Memory is how far what it keeps reaches; "": it keeps nothing.
@@ -248,7 +250,7 @@ func (d Definition) Resolve(at Place, s troupe.Spawn) (troupe.Profile, error) {
 		Tools: []string{}, Model: model, Effort: cmp.Or(s.Effort, d.Effort), Mode: at.Mode, Sandbox: d.Sandbox,
 		Limits: at.Limits,
 		Starts: d.Starts, Beginning: troupe.Beginning{InitialPrompt: d.InitialPrompt, Background: d.Background,
-			Workspace: d.Workspace, Merge: d.Merge},
+			Workspace: d.Workspace, Merge: d.Merge, Coordinates: d.Coordinates},
 		Color: d.Color, Skills: d.Skills,
 		OmitInstructions: d.OmitInstructions,
 	}
@@ -372,13 +374,34 @@ func (d Definition) resolveModel(at Place, wish string) (full, note string, err 
 func Describe(s Set, allowed func(name string) bool, room int) string {
 	var list []front.Entry
 	for _, d := range s.List() {
-		if allowed == nil || allowed(d.Name) {
+		if (allowed == nil || allowed(d.Name)) && !d.Coordinates { // that is for people to start
 			list = append(list, d.entry())
 		}
 	}
 	return front.Listing("Agents you can start with Agent, as subagent_type:\n", list, room,
 		"Call Agent with words for what "+
 			"you need as subagent_type: no agent is started, and you are told which of them fit.")
+}
+
+// Workers tells a coordinator what the types that it can start have, by name: it has none of these tools itself.
+func Workers(s Set, offer []troupe.ToolFacts, allowed func(name string) bool) string {
+	var b strings.Builder
+	for _, d := range s.List() {
+		if d.Coordinates || allowed != nil && !allowed(d.Name) {
+			continue
+		}
+		var names []string
+		for _, tool := range offer {
+			if d.has(tool) {
+				names = append(names, tool.Name)
+			}
+		}
+		fmt.Fprintf(&b, "- %s: %s\n", d.Name, strings.Join(sorted(names), ", "))
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "\nTools that they have:\n" + b.String()
 }
 
 // Find completes the error about a type that there is not (see front.Find).

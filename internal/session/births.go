@@ -95,7 +95,7 @@ func (bs *births) plan(ctx context.Context, calls []int,
 		t, _ := bs.a.h.d.Tools.Find(c.Name) // it is scheduled as a birth, so it is there
 		intent, err := t.Intent(c.Input)
 		sp, _ := intent.(troupe.Spawn)
-		sp = sp.Settled(bs.a.tree.settings().Fork)
+		sp = sp.Settled(bs.a.tree.settings().Fork && !bs.a.st.Profile.Coordinates)
 		if err != nil {
 			if err := bs.a.calls.finishText(i, err.Error()); err != nil {
 				return nil, err
@@ -154,6 +154,13 @@ func (bs *births) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
 	}
 	if err := bs.joins(sp); err != nil {
 		return fleet.Birth{}, err
+	}
+	if bs.a.st.Profile.Coordinates {
+		if sp.Fork {
+			return fleet.Birth{}, errors.New("a coordinator starts no forks: a worker needs nothing of this conversation " +
+				"but what its prompt says")
+		}
+		sp.Background = true
 	}
 	if sp.Team != "" {
 		sp.Team = bs.a.st.Team.Name

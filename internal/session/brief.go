@@ -37,11 +37,14 @@ func (h *Hub) brief(at Surroundings, b briefing, roles Roles) *troupe.Brief {
 func (h *Hub) agentsFor(b briefing, roles Roles, asked func(kind string) bool) (list string) {
 	for _, name := range b.profile.Tools {
 		if t, ok := h.d.Tools.Find(name); ok && t.Schedule == troupe.Birth && b.parents && roles != nil {
-			list = roles.Describe(func(kind string) bool {
+			may := func(kind string) bool {
 				access := troupe.Access{Class: t.Class, Agent: kind}
 				return asked(kind) &&
 					h.gate.Decide(gate.Query{Tool: name, Access: access, Chain: b.line}).Effect != troupe.Deny
-			}, h.roomForAgents(b.model))
+			}
+			if list = roles.Describe(may, h.roomForAgents(b.model)); list != "" && b.profile.Coordinates {
+				list += roles.Workers(may)
+			}
 		}
 	}
 	return list
