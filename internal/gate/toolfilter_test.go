@@ -125,8 +125,8 @@ func TestReceivers(t *testing.T) {
 		if problem != nil {
 			t.Fatal(problem)
 		}
-		got := tools.Decide(Query{Tool: tt.tool, Access: troupe.Access{Agent: tt.to},
-			Chain: []Layer{{Agent: "main", Mode: troupe.ModeBypass, MayHaveAgents: true, Rules: []rule.Rule{r}}}}).Effect
+		main := Layer{Agent: "main", Mode: troupe.ModeBypass, MayHaveAgents: true, Rules: []rule.Rule{r}}
+		got := tools.Decide(Query{Tool: tt.tool, Access: troupe.Access{Agent: tt.to}, Chain: []Layer{main}}).Effect
 		if got != tt.want {
 			t.Errorf("%s, %s to %s: %s, want %s", tt.rule, tt.tool, tt.to, got, tt.want)
 		}

@@ -116,10 +116,10 @@ func builtins() []Definition {
 		},
 		{
 			Name: Coordinator, Prompt: promptCoordinator, OmitInstructions: true,
-			Tools: []string{"Agent", "AskUserQuestion", "SendMessage", "TaskCreate", "TaskGet", "TaskList", "TaskOutput",
-				"TaskStop", "TaskUpdate"},
-			Description: "Having workers do all work, and understanding what they report: for people to start a session " +
-				"as (troupe --coordinator).",
+			Tools: []string{"Agent", "AskUserQuestion", "SendMessage", "TaskCreate", "TaskGet", "TaskList",
+				"TaskOutput", "TaskStop", "TaskUpdate"},
+			Description: "A session that has workers do all work, and understands what they report (troupe " +
+				"--coordinator). Not for an agent to start.",
 		},
 		{
 			Name: "Bash", Prompt: promptBash, Tools: []string{"Bash"}, Model: "haiku",

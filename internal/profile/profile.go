@@ -408,7 +408,9 @@ func Workers(s Set, offer []troupe.ToolFacts, allowed func(name string) bool) st
 func (s Set) Find(words string) string {
 	var list []front.Entry
 	for _, d := range s.List() {
-		list = append(list, d.entry())
+		if !d.Coordinates {
+			list = append(list, d.entry())
+		}
 	}
 	return front.Find(words, list, "types")
 }

@@ -157,8 +157,8 @@ func (bs *births) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
 	}
 	if bs.a.st.Profile.Coordinates {
 		if sp.Fork {
-			return fleet.Birth{}, errors.New("a coordinator starts no forks: a worker needs nothing of this conversation " +
-				"but what its prompt says")
+			return fleet.Birth{}, errors.New("a coordinator starts no forks: a worker needs nothing of this " +
+				"conversation but what its prompt says")
 		}
 		sp.Background = true
 	}
