@@ -38,19 +38,70 @@ type BoardChanged struct {
 func (BoardChanged) Kind() Kind { return KindBoardChanged }
 
 // BoardCreate is the TaskCreate tool's input.
-type BoardCreate struct{ Subject, Description, ActiveForm string }
+type BoardCreate struct {
+	Subject     string `json:"subject"`
+	Description string `json:"description,omitempty"`
+	ActiveForm  string `json:"active_form,omitempty"`
+}
 
 // BoardUpdate is the TaskUpdate tool's input. What is empty stays as it is.
 type BoardUpdate struct {
-	Item                             string
-	Subject, Description, ActiveForm string
-	Owner                            string
-	Status                           BoardStatus
-	AddBlocks, AddBlockedBy          []string
+	Item         string      `json:"item"`
+	Subject      string      `json:"subject,omitempty"`
+	Description  string      `json:"description,omitempty"`
+	ActiveForm   string      `json:"active_form,omitempty"`
+	Owner        string      `json:"owner,omitempty"`
+	Status       BoardStatus `json:"status,omitempty"`
+	AddBlocks    []string    `json:"add_blocks,omitempty"`
+	AddBlockedBy []string    `json:"add_blocked_by,omitempty"`
 }
 
 // BoardQuery is the input of TaskGet, and without an Item that of TaskList.
-type BoardQuery struct{ Item string }
+type BoardQuery struct {
+	Item string `json:"item,omitempty"`
+}
+
+// BoardMail is what a member of a team wants of the board, which stands in the log of its lead, or what came of it.
+type BoardMail struct {
+	Coord Coord  `json:"coord"`        // the member's call
+	By    string `json:"by,omitempty"` // the member's name
+	// One of these is what it wants.
+	Create *BoardCreate `json:"create,omitempty"`
+	Update *BoardUpdate `json:"update,omitempty"`
+	Query  *BoardQuery  `json:"query,omitempty"`
+	// Text is the answer, and Failed says that nothing was changed.
+	Text   string `json:"text,omitempty"`
+	Failed bool   `json:"failed,omitempty"`
+}
+
+// NewBoardMail is the wish that an intent is; false: it is not about the board.
+func NewBoardMail(c Coord, by string, in Intent) (b BoardMail, ok bool) {
+	b = BoardMail{Coord: c, By: by}
+	switch in := in.(type) {
+	case BoardCreate:
+		b.Create = &in
+	case BoardUpdate:
+		b.Update = &in
+	case BoardQuery:
+		b.Query = &in
+	default:
+		return b, false
+	}
+	return b, true
+}
+
+// Intent is what it wants; nil: it is an answer.
+func (b BoardMail) Intent() Intent {
+	switch {
+	case b.Create != nil:
+		return *b.Create
+	case b.Update != nil:
+		return *b.Update
+	case b.Query != nil:
+		return *b.Query
+	}
+	return nil
+}
 
 func (BoardCreate) intent() {}
 func (BoardUpdate) intent() {}

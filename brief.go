@@ -21,13 +21,17 @@ type Brief struct {
 	// Workspace tells a session that does not simply work in its parent's folder where it works. It is no part of
 	// String: others of its type are told the same up to here.
 	Workspace string `json:"workspace,omitempty"`
+	// Team tells a member of a team of it; no part of String either.
+	Team string `json:"team,omitempty"`
 }
 
 // Blocks are the brief as it stands in a conversation.
 func (b *Brief) Blocks() []Block {
 	out := []Block{Text(b.String())}
-	if b.Workspace != "" {
-		out = append(out, Text(b.Workspace))
+	for _, own := range []string{b.Workspace, b.Team} {
+		if own != "" {
+			out = append(out, Text(own))
+		}
 	}
 	return out
 }

@@ -42,6 +42,7 @@ const (
 	KindBudgetWarned     Kind = "budget.warned"
 	KindSettingsChanged  Kind = "session.settings"
 	KindBoardChanged     Kind = "board.changed"
+	KindTeamChanged      Kind = "team.changed"
 	KindHookRan          Kind = "hook.ran"
 	KindAutoAsked        Kind = "auto.asked"
 	KindAutoJudged       Kind = "auto.judged"
@@ -334,7 +335,7 @@ func Kinds() []Kind {
 		KindCreated, KindStarted, KindEnded, KindMailDelivered, KindCallSealed, KindReplied,
 		KindModelFailed, KindModelChanged, KindAuthorityChanged, KindToolJudged, KindToolStarted,
 		KindToolFinished, KindRequestOpened, KindRequestAnswered, KindCompacted, KindBudgetWarned,
-		KindSettingsChanged, KindBoardChanged, KindHookRan, KindAutoAsked, KindAutoJudged,
+		KindSettingsChanged, KindBoardChanged, KindTeamChanged, KindHookRan, KindAutoAsked, KindAutoJudged,
 		KindWorkspaceReady, KindWorkspaceSaved, KindWorkspaceChanged, KindWorkspaceMerged,
 	}
 }
@@ -392,6 +393,8 @@ func DecodeBody(k Kind, data []byte) (Body, error) {
 		return decode[SettingsChanged](k, data)
 	case KindBoardChanged:
 		return decode[BoardChanged](k, data)
+	case KindTeamChanged:
+		return decode[TeamChanged](k, data)
 	case KindHookRan:
 		return decode[HookRan](k, data)
 	case KindAutoAsked:

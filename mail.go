@@ -13,6 +13,8 @@ type MailKind string
 const (
 	// MailPrompt is an instruction: a person's or a parent's words.
 	MailPrompt MailKind = "prompt"
+	// MailMessage is what another agent says that is not the receiver's parent; Message is set.
+	MailMessage MailKind = "message"
 	// MailTaskEnded tells a session that a task of its own is over, a child's run or a
 	// command in the background; Ended is set.
 	MailTaskEnded MailKind = "task_ended"
@@ -29,6 +31,8 @@ const (
 	MailModel MailKind = "model"
 	// MailCompact has the receiver shorten its conversation; Blocks may say what to keep.
 	MailCompact MailKind = "compact"
+	// MailBoard wants something of the board or answers that; Board is set.
+	MailBoard MailKind = "board"
 	// MailFork has the receiver forked for what Blocks say; Forked is set.
 	MailFork MailKind = "fork"
 )
@@ -37,12 +41,15 @@ const (
 // becoming part of the conversation when its turn comes.
 func (k MailKind) Control() bool {
 	switch k {
-	case MailStop, MailAnswer, MailGrant, MailModel, MailCompact, MailFork:
+	case MailStop, MailAnswer, MailGrant, MailModel, MailCompact, MailFork, MailBoard:
 		return true
-	case MailPrompt, MailTaskEnded, MailNotice:
+	case MailPrompt, MailMessage, MailTaskEnded, MailNotice:
 	}
 	return false
 }
+
+// Words reports whether mail of this kind is what a person or an agent says to the receiver, which owes it an answer.
+func (k MailKind) Words() bool { return k == MailPrompt || k == MailMessage }
 
 // Mail is a durable message to a session. It stands in the receiver's tree until the
 // transaction that logs its delivery marks it delivered.
@@ -57,7 +64,7 @@ type Mail struct {
 	Kind   MailKind  `json:"kind"`
 	SentAt time.Time `json:"sent_at"`
 
-	Blocks []Block `json:"blocks,omitempty"` // MailPrompt, MailNotice, MailCompact, MailFork
+	Blocks []Block `json:"blocks,omitempty"` // MailPrompt, MailMessage, MailNotice, MailCompact, MailFork
 	// Brief is what the runtime tells besides: before the first words, and in a notice what of it
 	// has changed.
 	Brief *Brief `json:"brief,omitempty"`
@@ -74,7 +81,7 @@ type Mail struct {
 	Rule   *Rule       `json:"rule,omitempty"`   // MailGrant
 	Mode   Mode        `json:"mode,omitempty"`   // MailGrant; of auto Model is the one that judges
 	Model  string      `json:"model,omitempty"`  // MailModel
-	Forked *Forked     `json:"forked,omitempty"` // MailFork
+	OfTeam
 	// Quiet mail wakes nobody: the receiver has itself been told to stop.
 	Quiet bool `json:"quiet,omitempty"`
 }
@@ -86,11 +93,11 @@ func (m Mail) PersonsPrompt() bool { return m.Kind == MailPrompt && m.From == ""
 // (see Session.WokenBy).
 func (m Mail) Wakes() bool {
 	switch m.Kind {
-	case MailPrompt, MailCompact:
+	case MailPrompt, MailMessage, MailCompact:
 		return true
 	case MailTaskEnded:
 		return !m.Quiet
-	case MailNotice, MailStop, MailAnswer, MailGrant, MailModel, MailFork:
+	case MailNotice, MailStop, MailAnswer, MailGrant, MailModel, MailFork, MailBoard:
 	}
 	return false
 }
@@ -142,6 +149,13 @@ type Outcome struct {
 	Workspace *WorkspaceResult `json:"workspace,omitempty"`
 	// Output is the file with all of Result; "" if there is none.
 	Output string `json:"output,omitempty"`
+	AsTold
+}
+
+// AsTold is what an end is to the one that is told of it.
+type AsTold struct {
+	// Team is the team that the agent is a member of: it is idle, and not gone.
+	Team string `json:"team,omitempty"`
 	// Earlier is set where the end is told after the receiver has had the agent begin a later run.
 	Earlier bool `json:"earlier,omitempty"`
 }
@@ -184,6 +198,14 @@ func CallMailID(from SessionID, c Coord, n int) MailID {
 
 // PromptMailID is the id of the prompt that a birth carries.
 func PromptMailID(child SessionID) MailID { return MailID("prompt:" + string(child)) }
+
+// BoardMailID is the id of the answer to a wish about the board.
+func BoardMailID(wish MailID) MailID { return "board:" + wish }
+
+// OfferMailID is the id under which an item of the board is offered to a member of a team, once.
+func OfferMailID(to SessionID, item string) MailID {
+	return MailID(fmt.Sprintf("offer:%s:%s", to, item))
+}
 
 const newsMail = "news:"
 

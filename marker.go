@@ -12,7 +12,8 @@ import (
 // here: they are words of HTML and of code, and mean nothing outside one.
 func markers() []string {
 	return []string{
-		"agent-result", "agent-said", "approved-plan", "attached-", "auto-", "conversation-summary", "environment",
+		"agent-message", "agent-result", "agent-said", "approved-plan", "attached-", "auto-", "conversation-summary",
+		"environment",
 		"output-file", "runtime-", "skill",
 		"system-reminder", "task-id", "task-notification", "tool-use-id", "user-answer",
 		"web-",

@@ -51,6 +51,10 @@ type Beginning struct {
 	Workspace WorkspaceKind `json:"workspace,omitempty"`
 	// Merge is what becomes of its work in a folder of its own, if the call does not say so; "" is MergeKeep.
 	Merge MergeBack `json:"merge,omitempty"`
+	// Coordinates: it has others do all work, which they do in the background, and starts no forks.
+	Coordinates bool `json:"coordinates,omitempty"`
+	// Team is the team that it is a member of, which its parent leads; "": none.
+	Team string `json:"team,omitempty"`
 	// Fork: it is a fork of a session with this profile.
 	Fork bool `json:"fork,omitempty"`
 	// Notes say what of its definition does not hold here, such as a model that is not to be had.

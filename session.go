@@ -17,6 +17,7 @@ type Session struct {
 	// Workspace is where its tools act; the zero value: in Cwd.
 	Workspace Workspace
 	Type      string // name of its profile
+	Team      string // that it is a member of, and its parent leads; "" if of none
 	Model     string // "provider/id"
 
 	Status  Status

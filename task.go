@@ -58,21 +58,27 @@ func ShellTaskID(c Coord) TaskID { return TaskID(fmt.Sprintf("b%d.%d", c.Reply, 
 
 // Wait is what a call of TaskOutput waits for, and until when at the latest.
 type Wait struct {
-	Task  TaskID    `json:"task"`
+	Task  TaskID    `json:"task,omitempty"`
 	Until time.Time `json:"until"`
+	// Board: it waits for the lead of its team to answer about the board instead.
+	Board bool `json:"board,omitempty"`
 }
 
 // Intent is the decoded input of a tool that does nothing itself: the session's driver
 // carries it out. It is one
-// of Spawn, SendMessage, TaskQuery, TaskStop, AskUser, EnterPlan, ExitPlan, and BoardCreate, BoardUpdate and
-// BoardQuery.
+// of Spawn, SendMessage, TaskQuery, TaskStop, TeamCreate, TeamDelete, AskUser, EnterPlan, ExitPlan, and BoardCreate,
+// BoardUpdate and BoardQuery.
 type Intent interface{ intent() }
 
 // SendMessage is the input of the tool of that name: words for another agent.
 type SendMessage struct {
-	To      string // a name or an id
+	To      string // a name, an id, LeadName, ParentName or EveryoneName
 	Text    string
+	Type    MessageType
 	Summary string // a few words, for people who watch
+	// Re is the message that it answers, and Approve its answer.
+	Re      MailID
+	Approve bool
 	// Cancel has the agent stop after the step it is in; the message is in its log by then.
 	Cancel bool
 }

@@ -71,8 +71,12 @@ const (
 	AnyAgent Holder = iota
 	// Parents: agents that may have agents of their own.
 	Parents
-	// MainAgent: it stops a conversation to deal with people, or keeps the list that they see.
+	// MainAgent: it stops a conversation to deal with people, or makes teams.
 	MainAgent
+	// Members: the main agent, and members of its team.
+	Members
+	// Correspondents: agents that may have agents of their own, and members of a team.
+	Correspondents
 	// NamedAgents: the main agent, and agents whose definition names the tool.
 	NamedAgents
 	// Planners: the main agent, and children in plan mode.
@@ -90,7 +94,8 @@ const (
 	CommandArgument
 	PathArgument
 	DomainArgument
-	AgentArgument // a type of agent
+	AgentArgument    // a type of agent
+	ReceiverArgument // an agent's name
 	SkillArgument
 )
 
@@ -117,7 +122,7 @@ type Access struct {
 	Writes []string `json:"writes,omitempty"`
 	// Command is the exact shell command, if there is one.
 	Command string `json:"command,omitempty"`
-	// Agent is the type of agent asked for, if the call is a birth.
+	// Agent is the type of agent asked for, if the call is a birth; of a message the agent that it is for.
 	Agent string `json:"agent,omitempty"`
 	// Tool is the tool that the call is about, if it is made through another one: rules about it hold.
 	Tool string `json:"tool,omitempty"`
@@ -217,6 +222,8 @@ type Spawn struct {
 	Workspace WorkspaceKind
 	// Merge is what becomes of its work, if it has a folder of its own: "" leaves that to its type.
 	Merge MergeBack
+	// Team is the team of the caller's that it joins, as a member that stays; "": none.
+	Team string
 }
 
 // Settled is the call with what it leaves open: where it names no type and asks for nothing that a fork cannot have, it

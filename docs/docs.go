@@ -6,6 +6,6 @@ import "embed"
 // Files are the documents that people who use Troupe read.
 //
 //go:embed from-claude-code.md
-//go:embed agents.md hooks.md mcp.md permissions.md plugins.md recording.md rough-edges.md script-model.md
+//go:embed agents.md hooks.md mcp.md permissions.md plugins.md recording.md rough-edges.md script-model.md teams.md
 //go:embed settings.md skills.md stream-json.md
 var Files embed.FS

@@ -396,11 +396,20 @@ func (p *profiles) Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profi
 		return troupe.Profile{}, err
 	}
 	out, err := d.Resolve(profile.Place{
-		Offer: slices.Concat(p.tools.offer(parent.Depth+1 < p.Depth), more), Model: parent.Model,
+		Offer:  slices.Concat(p.tools.offer(parent.Depth+1-freeLevels(parent, sp) < p.Depth, sp.Team != ""), more),
+		Model:  parent.Model,
 		Named:  func(name string) (string, error) { return p.models.named(name, parent.Model, parent.Cwd) },
 		Limits: p.Limits, MostTurns: p.Most, Child: true, Memory: p.memories(parent.Root, parent.Cwd),
 	}, sp)
 	return p.settle(d, out, err)
+}
+
+// freeLevels are those that the cap on depth does not count: a member of a team stands where its lead does.
+func freeLevels(parent troupe.Session, sp troupe.Spawn) int {
+	if parent.Team != "" || sp.Team != "" {
+		return 1
+	}
+	return 0
 }
 
 // Fork implements session.Roles. What a definition says for the beginning of an agent does not hold for a fork, which
@@ -415,6 +424,11 @@ func (p *profiles) Fork(of troupe.Profile, sp troupe.Spawn) troupe.Profile {
 		}
 	}
 	return of
+}
+
+// Workers implements session.Roles.
+func (p *profiles) Workers(allowed func(kind string) bool) string {
+	return profile.Workers(p.kinds(), p.tools.offer(false, false), allowed)
 }
 
 // Describe implements session.Roles.

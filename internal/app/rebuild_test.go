@@ -50,8 +50,10 @@ func TestRepairKnowsForksOfPeople(t *testing.T) {
 	for _, b := range []troupe.Body{
 		troupe.Created{Cwd: "/x", Profile: troupe.Profile{Type: "main"}},
 		troupe.MailDelivered{Mail: []troupe.Mail{{ID: "p", Kind: troupe.MailPrompt}}}, troupe.Started{Run: 1},
-		troupe.MailDelivered{Mail: []troupe.Mail{{ID: "f", Kind: troupe.MailFork, Forked: &troupe.Forked{Task: task}}}},
-		troupe.MailDelivered{Mail: []troupe.Mail{{ID: "g", Kind: troupe.MailFork, Forked: &troupe.Forked{Task: also}}}},
+		troupe.MailDelivered{Mail: []troupe.Mail{{ID: "f", Kind: troupe.MailFork,
+			OfTeam: troupe.OfTeam{Forked: &troupe.Forked{Task: task}}}}},
+		troupe.MailDelivered{Mail: []troupe.Mail{{ID: "g", Kind: troupe.MailFork,
+			OfTeam: troupe.OfTeam{Forked: &troupe.Forked{Task: also}}}}},
 		troupe.MailDelivered{Mail: []troupe.Mail{{ID: "e", Kind: troupe.MailTaskEnded, Ended: &troupe.Outcome{
 			Session: ended.ID, Run: 1, Coord: ended.Coord, Status: troupe.Completed}}}},
 	} {

@@ -135,7 +135,8 @@ func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message)
 		if m.Fork {
 			out.Effect = "forks"
 			return []troupe.Mail{{ID: prompt, To: id, Kind: troupe.MailFork, Blocks: blocks, Uses: said.uses,
-				Typed: said.typed, Read: said.read, Forked: &troupe.Forked{Title: title(troupe.JoinText(blocks))}}}, nil
+				Typed: said.typed, Read: said.read,
+				OfTeam: troupe.OfTeam{Forked: &troupe.Forked{Title: title(troupe.JoinText(blocks))}}}}, nil
 		}
 		halt := troupe.Stop{Tree: true, By: a.caller.String()}
 		_, live, err := session.StopMail(tx, id, halt, a.app.env.Now(), stop)

@@ -49,9 +49,9 @@ func (g *guard) confine(c troupe.Confinement, bin string, argv []string, attr *o
 // offer lists the tools that a child may be offered. Those that steer other sessions are for
 // children that can have some of their own. The Agent tool stays where it cannot be used, so
 // that whoever tries is told why.
-func (t *toolbox) offer(parents bool) []troupe.ToolFacts {
+func (t *toolbox) offer(parents, member bool) []troupe.ToolFacts {
 	return slices.DeleteFunc(slices.Clone(t.Callable()), func(f troupe.ToolFacts) bool {
-		return f.Holder == troupe.Parents && !parents
+		return f.Holder == troupe.Parents && !parents || f.Holder == troupe.Correspondents && !parents && !member
 	})
 }
 

@@ -49,7 +49,10 @@ func granted() allowance {
 		// 1,900 merging what agents did there, conflicts that are handed back, commits on a branch.
 		// 1,300 that people see those folders, what is in them and what came of them, and merge and remove them.
 		// 650 merging what agents did at their ends, taking a side, undoing merges.
-		productLines: 116_000,
+		// 1,000 merges that are undone alone with links and modes, hand-backs that end, rules that name the project,
+		// worktrees in the conversation.
+		// 700 teams: messages, members, the board they share.
+		productLines: 117_500,
 		wideLines:    0,
 	}
 }

@@ -48,6 +48,8 @@ type Manner struct {
 	Fork       *troupe.Fork // where it goes on from its parent's conversation; nil: it is no fork
 	// Workspace is where its tools act; the zero value: in Cwd.
 	Workspace troupe.Workspace
+	// Free are the levels above it that the cap on depth does not count: those of members of a team.
+	Free int
 }
 
 // Spoken is what is known of how a person gave a prompt, see troupe.Mail.
@@ -139,6 +141,13 @@ func spawn(tx store.Tx, owner troupe.OwnerID, now time.Time, b Birth, tree troup
 		} else if !errors.Is(err, troupe.ErrNotFound) {
 			return Born{}, fmt.Errorf("look for session %s: %w", b.ID, err)
 		}
+		if tree.Caps.MaxTotal > 0 && tree.SincePrompt >= tree.Caps.MaxTotal {
+			idle, err := idleMembers(tx, b.Root)
+			if err != nil {
+				return Born{}, err
+			}
+			tree.SincePrompt -= idle
+		}
 		if err := capped(tree, b); err != nil {
 			return Born{Refused: err}, nil
 		}
@@ -147,7 +156,7 @@ func spawn(tx store.Tx, owner troupe.OwnerID, now time.Time, b Birth, tree troup
 	s := troupe.Session{
 		ID: b.ID, Root: b.Root, Parent: b.Parent, Coord: b.Coord, Name: b.Name, Title: b.Title,
 		Depth: b.Depth, Cwd: b.Cwd, Workspace: b.Workspace, Type: b.Profile.Kind(), Model: b.Profile.Model,
-		Status: troupe.Spawning, CreatedAt: now,
+		Team: b.Profile.Team, Status: troupe.Spawning, CreatedAt: now,
 	}
 	name, err := insert(tx, s, lease, b.Caps, names)
 	if errors.Is(err, troupe.ErrExists) {
@@ -306,11 +315,25 @@ func overLimit(t troupe.Tree) turn.Bound {
 	return turn.Bound{}
 }
 
+// idleMembers counts the members of teams that wait for mail: they count toward no limit of agents.
+func idleMembers(r store.Reader, root troupe.SessionID) (n int, err error) {
+	all, err := r.Sessions(store.Filter{Root: root})
+	if err != nil {
+		return 0, fmt.Errorf("look for members of teams in tree %s: %w", root, err)
+	}
+	for _, s := range all {
+		if s.Team != "" && s.Status.Ended() {
+			n++
+		}
+	}
+	return n, nil
+}
+
 func capped(t troupe.Tree, b Birth) error {
 	switch {
-	case b.Depth > t.Caps.MaxDepth && t.Caps.MaxDepth == 0:
+	case t.Caps.MaxDepth == 0:
 		return &capError{"sub-agents are switched off here (agents.max_depth is 0)"}
-	case b.Depth > t.Caps.MaxDepth:
+	case b.Depth-b.Free > t.Caps.MaxDepth:
 		return &capError{fmt.Sprintf("an agent at depth %d cannot start sub-agents of its own (agents.max_depth is "+
 			"%d); do the work yourself or report back what should be delegated", b.Depth-1, t.Caps.MaxDepth)}
 	case t.Caps.MaxTotal > 0 && t.SincePrompt >= t.Caps.MaxTotal:
@@ -364,6 +387,9 @@ func CheckName(name string) error {
 	switch {
 	case strings.EqualFold(name, "main"):
 		return fmt.Errorf("the name %q is the main agent's", name)
+	case strings.EqualFold(name, troupe.LeadName), strings.EqualFold(name, troupe.ParentName),
+		name == troupe.EveryoneName:
+		return fmt.Errorf("the name %q stands for another agent in messages; choose another name", name)
 	case name != clean(name):
 		return fmt.Errorf("the name %q must not hold slashes, control characters or spaces at its ends", name)
 	case len([]rune(name)) > maxName:

@@ -84,6 +84,8 @@ type Layer struct {
 	Background bool
 	// MayHaveAgents: it may have agents of its own, and so the tools to deal with them.
 	MayHaveAgents bool
+	// Member: it is a member of a team.
+	Member bool
 	// Sandbox is the most that commands are left, here and below; "" is no bound of its own.
 	Sandbox troupe.Level
 	// Plan is the file that it may write its plan to while it is in plan mode; "" if it has none.

@@ -17,6 +17,7 @@ func matchesCall(r *rule.Rule, c *call) bool {
 		return c.isCommand() && matchesCommand(r, c)
 	case rule.KindName:
 		return (c.tool == r.Tool || c.agent != "" && c.facts.Argument != troupe.SkillArgument &&
+			c.facts.Argument != troupe.ReceiverArgument &&
 			r.Facts.Argument == troupe.AgentArgument) && (r.NamesOne(c.agent) || c.agent == "")
 	case rule.KindPath:
 		return matchesPaths(r, c)

@@ -65,6 +65,10 @@ func steers(l *Layer, tool *troupe.ToolFacts) bool {
 		return l.Mode != troupe.ModePlan
 	case troupe.Parents:
 		return !l.MayHaveAgents
+	case troupe.Members:
+		return !l.Member
+	case troupe.Correspondents:
+		return !l.MayHaveAgents && !l.Member
 	default:
 		return false
 	}

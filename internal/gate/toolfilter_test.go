@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
 func TestFilter(t *testing.T) {
@@ -35,8 +36,8 @@ func TestFilter(t *testing.T) {
 			"TaskOutput", ""},
 		{"leading does not mean asking", []Layer{root, child(func(l *Layer) { l.MayHaveAgents = true })},
 			"AskUserQuestion", "steering"},
-		{"built-in types make teams", []Layer{root, plain}, "TeamCreate", ""},
-		{"other types do not", []Layer{root, child(func(l *Layer) { l.UserDefined = true })}, "TeamCreate",
+		{"built-in types run workflows", []Layer{root, plain}, "Workflow", ""},
+		{"other types do not", []Layer{root, child(func(l *Layer) { l.UserDefined = true })}, "Workflow",
 			"own definitions"},
 		{"in the background: what is listed", []Layer{root, child(func(l *Layer) { l.Background = true })}, "Bash", ""},
 		{"in the background: nothing else", []Layer{root, child(func(l *Layer) { l.Background = true })}, "Preview",
@@ -100,6 +101,34 @@ func TestStarts(t *testing.T) {
 		if (d.Effect == troupe.Deny) != test.denied || test.denied && (d.Step != StepProfile ||
 			!strings.Contains(d.Why, "may not start "+test.asked)) {
 			t.Errorf("%s: %+v", test.asked, d)
+		}
+	}
+}
+
+// TestReceivers: a rule may say whom an agent writes to, and is none about the types of agents of that name.
+func TestReceivers(t *testing.T) {
+	t.Parallel()
+	tools := NewTools([]troupe.ToolFacts{{Name: "SendMessage", Argument: troupe.ReceiverArgument},
+		{Name: "Agent", Argument: troupe.AgentArgument}})
+	for _, tt := range []struct {
+		rule, tool, to string
+		want           troupe.Effect
+	}{
+		{"SendMessage(Bob)", "SendMessage", "bob", troupe.Deny},
+		{"SendMessage(Bob)", "SendMessage", "Alice", troupe.Allow},
+		{"SendMessage(Bob)", "Agent", "Bob", troupe.Allow},
+		{"Agent(Bob)", "SendMessage", "Bob", troupe.Allow},
+		{"Agent(Bob)", "Agent", "Bob", troupe.Deny},
+		{"SendMessage", "SendMessage", "Alice", troupe.Deny},
+	} {
+		r, problem := tools.ParseRule(troupe.Rule{Effect: troupe.Deny, Text: tt.rule})
+		if problem != nil {
+			t.Fatal(problem)
+		}
+		main := Layer{Agent: "main", Mode: troupe.ModeBypass, MayHaveAgents: true, Rules: []rule.Rule{r}}
+		got := tools.Decide(Query{Tool: tt.tool, Access: troupe.Access{Agent: tt.to}, Chain: []Layer{main}}).Effect
+		if got != tt.want {
+			t.Errorf("%s, %s to %s: %s, want %s", tt.rule, tt.tool, tt.to, got, tt.want)
 		}
 	}
 }

@@ -30,6 +30,8 @@ var (
 	promptWorker string
 	//go:embed prompts/bash.md
 	promptBash string
+	//go:embed prompts/coordinator.md
+	promptCoordinator string
 	//go:embed prompts/guide.md
 	promptGuide string
 	//go:embed prompts/statusline.md
@@ -41,8 +43,11 @@ func (d Definition) Documented() bool {
 	return d.Source == troupe.BuiltIn && (d.Name == "Guide" || d.Name == "Statusline")
 }
 
-// Main is the root agent's type; no child can have it.
-const Main = "main"
+// Main is the root agent's type; no child can have it. Coordinator is that of a session that only has others work.
+const (
+	Main        = "main"
+	Coordinator = "coordinator"
+)
 
 // mainPrompt is the prompt of the main agent: whole, or without what is about writing software, which an output style
 // can do without. Its lines say of which of the two they are; most are of both.
@@ -110,6 +115,13 @@ func builtins() []Definition {
 				"work that stands alone: general-purpose does that.",
 		},
 		{
+			Name: Coordinator, Prompt: promptCoordinator, OmitInstructions: true,
+			Tools: []string{"Agent", "AskUserQuestion", "SendMessage", "TaskCreate", "TaskGet", "TaskList",
+				"TaskOutput", "TaskStop", "TaskUpdate"},
+			Description: "A session that has workers do all work, and understands what they report (troupe " +
+				"--coordinator). Not for an agent to start.",
+		},
+		{
 			Name: "Bash", Prompt: promptBash, Tools: []string{"Bash"}, Model: "haiku",
 			Description: "Running commands whose long output you do not need to see: builds, test suites, " +
 				"logs. Reports and mends nothing. Not for a command or two.",
@@ -130,6 +142,7 @@ func builtins() []Definition {
 	for i := range defs {
 		defs[i].Origin = Origin{Source: troupe.BuiltIn, Scope: troupe.BuiltIn}
 		defs[i].Prompt = strings.TrimSpace(defs[i].Prompt)
+		defs[i].Coordinates = defs[i].Name == Coordinator
 	}
 	return defs
 }

@@ -71,6 +71,8 @@ type Beside struct {
 	Merge troupe.MergeBack `json:"merge,omitempty"`
 	// Background: it works in the background, whether or not the call says so.
 	Background bool `json:"background,omitempty"`
+	// Coordinates: it has others do all work (see troupe.Beginning).
+	Coordinates bool `json:"coordinates,omitempty"`
 	// Skills are those whose texts it is born with.
 	Skills []string `json:"skills,omitempty"`
 	// Memory is how far what it keeps reaches; "": it keeps nothing.
@@ -248,7 +250,7 @@ func (d Definition) Resolve(at Place, s troupe.Spawn) (troupe.Profile, error) {
 		Tools: []string{}, Model: model, Effort: cmp.Or(s.Effort, d.Effort), Mode: at.Mode, Sandbox: d.Sandbox,
 		Limits: at.Limits,
 		Starts: d.Starts, Beginning: troupe.Beginning{InitialPrompt: d.InitialPrompt, Background: d.Background,
-			Workspace: d.Workspace, Merge: d.Merge},
+			Workspace: d.Workspace, Merge: d.Merge, Coordinates: d.Coordinates},
 		Color: d.Color, Skills: d.Skills,
 		OmitInstructions: d.OmitInstructions,
 	}
@@ -271,12 +273,27 @@ func (d Definition) Resolve(at Place, s troupe.Spawn) (troupe.Profile, error) {
 			p.Tools = append(p.Tools, tool.Name)
 		}
 	}
+	p.Team = s.Team
+	p.Tools = append(p.Tools, d.asMember(at.Offer, s.Team)...)
 	p.Tools = sorted(p.Tools)
 	if unmet := d.unmet(at.Offer); len(unmet) > 0 {
 		note := "its definition names tools that no MCP server here offers: " + strings.Join(unmet, ", ")
 		p.Notes = append(p.Notes, note)
 	}
 	return p, nil
+}
+
+// asMember are the tools that agents of this type have besides as members of a team: to write to its others, to share
+// its board, and to start agents that they wait for. What the definition takes away stays away.
+func (d Definition) asMember(offer []troupe.ToolFacts, team string) (more []string) {
+	for _, tool := range offer {
+		gets := tool.Holder == troupe.Members || tool.Holder == troupe.Correspondents ||
+			tool.Schedule == troupe.Birth && d.All
+		if team != "" && gets && !slices.Contains(d.Without, tool.Name) {
+			more = append(more, tool.Name)
+		}
+	}
+	return more
 }
 
 // has reports whether agents of this type get a tool.
@@ -307,7 +324,7 @@ func (d Definition) Holds(tool troupe.ToolFacts) (has bool, why string) {
 		return false, "agents start others only if tools names it"
 	case tool.Holder == troupe.NamedAgents && d.Name != Main:
 		return false, "agents ask the user only if tools names it"
-	case tool.Holder == troupe.MainAgent && d.Name != Main:
+	case (tool.Holder == troupe.MainAgent || tool.Holder == troupe.Members) && d.Name != Main:
 		return false, "it is the main agent's"
 	case tool.Holder == troupe.Planners && d.Name != Main && d.Mode != troupe.ModePlan:
 		return false, "agents show a plan only if permissionMode is plan, or tools names it"
@@ -357,7 +374,7 @@ func (d Definition) resolveModel(at Place, wish string) (full, note string, err 
 func Describe(s Set, allowed func(name string) bool, room int) string {
 	var list []front.Entry
 	for _, d := range s.List() {
-		if allowed == nil || allowed(d.Name) {
+		if (allowed == nil || allowed(d.Name)) && !d.Coordinates { // that is for people to start
 			list = append(list, d.entry())
 		}
 	}
@@ -366,11 +383,34 @@ func Describe(s Set, allowed func(name string) bool, room int) string {
 			"you need as subagent_type: no agent is started, and you are told which of them fit.")
 }
 
+// Workers tells a coordinator what the types that it can start have, by name: it has none of these tools itself.
+func Workers(s Set, offer []troupe.ToolFacts, allowed func(name string) bool) string {
+	var b strings.Builder
+	for _, d := range s.List() {
+		if d.Coordinates || allowed != nil && !allowed(d.Name) {
+			continue
+		}
+		var names []string
+		for _, tool := range offer {
+			if d.has(tool) {
+				names = append(names, tool.Name)
+			}
+		}
+		fmt.Fprintf(&b, "- %s: %s\n", d.Name, strings.Join(sorted(names), ", "))
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "\nTools that they have:\n" + b.String()
+}
+
 // Find completes the error about a type that there is not (see front.Find).
 func (s Set) Find(words string) string {
 	var list []front.Entry
 	for _, d := range s.List() {
-		list = append(list, d.entry())
+		if !d.Coordinates {
+			list = append(list, d.entry())
+		}
 	}
 	return front.Find(words, list, "types")
 }

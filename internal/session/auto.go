@@ -251,7 +251,7 @@ func lastPrompt(r store.Reader, id troupe.SessionID, ofAgents bool) (last troupe
 		for _, e := range slices.Backward(events) {
 			b, ok := e.Body.(troupe.MailDelivered)
 			for i := len(b.Mail) - 1; ok && i >= 0; i-- {
-				if m := b.Mail[i]; m.Kind == troupe.MailPrompt && (m.From != "") == ofAgents {
+				if m := b.Mail[i]; m.Kind.Words() && (m.From != "") == ofAgents {
 					return m, nil
 				}
 			}

@@ -95,7 +95,7 @@ func (bs *births) plan(ctx context.Context, calls []int,
 		t, _ := bs.a.h.d.Tools.Find(c.Name) // it is scheduled as a birth, so it is there
 		intent, err := t.Intent(c.Input)
 		sp, _ := intent.(troupe.Spawn)
-		sp = sp.Settled(bs.a.tree.settings().Fork)
+		sp = sp.Settled(bs.a.tree.settings().Fork && !bs.a.st.Profile.Coordinates)
 		if err != nil {
 			if err := bs.a.calls.finishText(i, err.Error()); err != nil {
 				return nil, err
@@ -132,6 +132,9 @@ func (bs *births) plan(ctx context.Context, calls []int,
 		} else {
 			b.Brief = bs.childBrief(environment(b.Cwd), b, sp.Background)
 		}
+		if b.Profile.Team != "" {
+			b.Brief.Team = asMember(*bs.a.st.Team, b.Name)
+		}
 		births = append(births, birth{call: i, decision: d, background: sp.Background, asked: sp.Prompt, from: from,
 			Birth: b})
 	}
@@ -149,6 +152,19 @@ func (bs *births) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
 			return fleet.Birth{}, err
 		}
 	}
+	if err := bs.joins(sp); err != nil {
+		return fleet.Birth{}, err
+	}
+	if bs.a.st.Profile.Coordinates {
+		if sp.Fork {
+			return fleet.Birth{}, errors.New("a coordinator starts no forks: a worker needs nothing of this " +
+				"conversation but what its prompt says")
+		}
+		sp.Background = true
+	}
+	if sp.Team != "" {
+		sp.Team = bs.a.st.Team.Name
+	}
 	b, err := bs.role(sp)
 	if err != nil {
 		return fleet.Birth{}, err
@@ -156,6 +172,14 @@ func (bs *births) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
 	b.Root, b.Parent, b.Coord, b.From = bs.a.root, bs.a.id, troupe.Coord{Reply: c.Reply, Call: c.Index}, bs.a.id
 	b.Name, b.Title, b.Depth = sp.Name, sp.Description, s.Depth+1
 	b.Authority, b.Background = bs.authority(c, sp, b.Profile), sp.Background || b.Profile.Background
+	switch {
+	case sp.Team != "":
+		b.Background, b.Free = true, 1
+	case s.Team != "":
+		b.Background, b.Free = false, 1
+	case bs.a.tree.chain.free(bs.a.id):
+		b.Free = 1
+	}
 	b.Cwd = s.Cwd
 	b.Workspace, err = bs.workspace(c, sp, b.Profile)
 	return b, err

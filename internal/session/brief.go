@@ -37,11 +37,14 @@ func (h *Hub) brief(at Surroundings, b briefing, roles Roles) *troupe.Brief {
 func (h *Hub) agentsFor(b briefing, roles Roles, asked func(kind string) bool) (list string) {
 	for _, name := range b.profile.Tools {
 		if t, ok := h.d.Tools.Find(name); ok && t.Schedule == troupe.Birth && b.parents && roles != nil {
-			list = roles.Describe(func(kind string) bool {
+			may := func(kind string) bool {
 				access := troupe.Access{Class: t.Class, Agent: kind}
 				return asked(kind) &&
 					h.gate.Decide(gate.Query{Tool: name, Access: access, Chain: b.line}).Effect != troupe.Deny
-			}, h.roomForAgents(b.model))
+			}
+			if list = roles.Describe(may, h.roomForAgents(b.model)); list != "" && b.profile.Coordinates {
+				list += roles.Workers(may)
+			}
 		}
 	}
 	return list
@@ -155,8 +158,9 @@ func (h *Hub) rootBrief(at Surroundings, born fleet.Birth, roles Roles) *troupe.
 func (a *actor) briefing() briefing {
 	return briefing{
 		id: a.id, replies: a.st.Reply(), profile: a.st.Profile, model: a.st.Session.Model,
-		line: a.tree.chain.chain(a.id),
-		asks: a.tree.settings().AskFor > 0, parents: a.tree.limits().MaxDepth > a.st.Session.Depth,
+		line:    a.tree.chain.chain(a.id),
+		asks:    a.tree.settings().AskFor > 0,
+		parents: mayHaveAgents(a.tree.limits(), a.st.Session.Depth, a.tree.chain.free(a.id)),
 	}
 }
 
@@ -165,7 +169,8 @@ func (bs *births) childBrief(at Surroundings, born fleet.Birth, background bool)
 	b := bs.a.briefing()
 	depth := bs.a.st.Session.Depth + 1
 	b.id, b.replies = troupe.ChildID(bs.a.id, born.Coord), 0
-	b.profile, b.model, b.parents = born.Profile, born.Profile.Model, bs.a.tree.limits().MaxDepth > depth
+	b.profile, b.model, b.parents = born.Profile, born.Profile.Model,
+		mayHaveAgents(bs.a.tree.limits(), depth, born.Free > 0)
 	own := bs.a.h.gate.LayerOf("", born.Profile, born.Authority, b.parents, background)
 	own.Sandbox = boundTo(own.Sandbox, born.Workspace)
 	if own.Mode == "" && len(b.line) > 0 {

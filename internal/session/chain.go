@@ -26,31 +26,49 @@ type layer struct {
 	skills  []string // files of those that it uses
 	auto    string   // the model of mode auto
 	version int      // how often it was placed
+	free    bool     // it is a member of a team, or an agent below one, and stands a level higher for the cap on depth
 }
 
 // set gives a session its place, as it is now. Those above it have theirs already.
 func (l *chain) set(st *turn.State, caps troupe.Caps) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	path := st.Session.Name
+	path, free := st.Session.Name, st.Session.Team != ""
 	if path == "" {
 		path = "main"
 	}
 	if up, ok := l.layers[st.Session.Parent]; ok {
 		path = up.gate.Agent + "/" + path
+		free = free || up.free
 	}
 	if l.layers == nil {
 		l.layers = make(map[troupe.SessionID]layer)
 	}
-	at := l.gate.LayerOf(path, st.Profile, st.Authority, caps.MaxDepth > st.Session.Depth, st.Background)
+	at := l.gate.LayerOf(path, st.Profile, st.Authority,
+		mayHaveAgents(caps, st.Session.Depth, free), st.Background)
 	at.Session = st.Session.ID
 	at.Sandbox = boundTo(at.Sandbox, st.Session.Workspace)
 	at = l.gate.Following(at, st.Skills())
 	l.layers[st.Session.ID] = layer{
-		version: l.layers[st.Session.ID].version + 1, parent: st.Session.Parent, gate: at,
+		version: l.layers[st.Session.ID].version + 1, free: free, parent: st.Session.Parent, gate: at,
 		work: st.Session.Workspace, kind: st.Profile.Type,
 		auto: st.Authority.AutoModel, skills: skillFiles(st.Skills()),
 	}
+}
+
+// mayHaveAgents reports whether a session at this depth may have agents of its own.
+func mayHaveAgents(caps troupe.Caps, depth int, free bool) bool {
+	if free {
+		depth--
+	}
+	return caps.MaxDepth > depth && caps.MaxDepth > 0
+}
+
+// free reports whether a session is a member of a team, or an agent below one.
+func (l *chain) free(id troupe.SessionID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.layers[id].free
 }
 
 // boundTo is the most that commands of a session are left which works in a workspace: whatever its mode, they write

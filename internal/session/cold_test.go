@@ -152,7 +152,8 @@ func TestForksOfAColdParent(t *testing.T) {
 			p.deps = func(d *session.Deps) { d.Models = cached{llm: p.llm} }
 		}).begin(troupe.Caps{MaxDepth: 1})
 		pass(10 * time.Minute)
-		fork := troupe.Mail{To: h.root, Kind: troupe.MailFork, Forked: &troupe.Forked{Title: "beside"},
+		fork := troupe.Mail{To: h.root, Kind: troupe.MailFork,
+			OfTeam: troupe.OfTeam{Forked: &troupe.Forked{Title: "beside"}},
 			Blocks: []troupe.Block{troupe.Text("do it")}}
 		p.send(fork, fork, fork)
 		pass(time.Minute)

@@ -33,6 +33,12 @@ func (a *actor) deliver(ctx context.Context, mail []troupe.Mail) error {
 			}
 			continue
 		}
+		if m.Kind == troupe.MailBoard && m.Board.Intent() != nil {
+			if err := a.team.boardFor(ctx, m); err != nil {
+				return err
+			}
+			continue
+		}
 		body := a.act(m)
 		if body == nil {
 			m.Ended = a.tasks.withOutputFile(m.Ended)
@@ -41,6 +47,10 @@ func (a *actor) deliver(ctx context.Context, mail []troupe.Mail) error {
 				told.Earlier, m.Ended = true, &told
 			}
 			words = append(words, m)
+			if m.Message != nil {
+				read := *m.Message
+				read.Waited, m.Message = max(0, a.h.d.Now().Sub(m.SentAt).Milliseconds()), &read
+			}
 			if m.Stop != nil && a.tasks.shells[m.Stop.Task] != nil {
 				a.tasks.shells[m.Stop.Task]() // its end is told as any other
 			}
@@ -64,6 +74,13 @@ func (a *actor) deliver(ctx context.Context, mail []troupe.Mail) error {
 	}
 	for _, m := range words {
 		a.staged.read(a.st.Session.Seq, m.ID)
+	}
+	for _, m := range words {
+		if m.Ended != nil {
+			if err := a.team.memberEnded(ctx, *m.Ended); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -94,6 +111,14 @@ func (a *actor) act(m troupe.Mail) troupe.Body {
 		return endOfTask(c, m)
 	case troupe.MailAnswer:
 		return a.requests.settle(m)
+	case troupe.MailBoard:
+		i := turn.AnswersBoard(&a.st, *m.Board)
+		if i < 0 {
+			return nil
+		}
+		out := resultOf(a.st.Calls[i], m.Board.Text, m.Board.Failed)
+		out.Mail = m.ID
+		return out
 	case troupe.MailGrant:
 		auth, by := a.st.Authority, "mode "+string(m.Mode)
 		switch {
@@ -109,7 +134,7 @@ func (a *actor) act(m troupe.Mail) troupe.Body {
 	case troupe.MailModel:
 		a.convo = conversation{}
 		return troupe.ModelChanged{Model: m.Model, Why: "it was chosen", Mail: m.ID, Caller: m.Caller}
-	case troupe.MailPrompt, troupe.MailNotice, troupe.MailStop, troupe.MailCompact, troupe.MailFork:
+	case troupe.MailPrompt, troupe.MailMessage, troupe.MailNotice, troupe.MailStop, troupe.MailCompact, troupe.MailFork:
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 
 // wished is a person's wish for a fork.
 func wished(of troupe.SessionID, title, words string) troupe.Mail {
-	return troupe.Mail{To: of, Kind: troupe.MailFork, Forked: &troupe.Forked{Title: title},
+	return troupe.Mail{To: of, Kind: troupe.MailFork, OfTeam: troupe.OfTeam{Forked: &troupe.Forked{Title: title}},
 		Blocks: []troupe.Block{troupe.Text(words)}}
 }
 

@@ -196,7 +196,7 @@ func TestForkOfAPerson(t *testing.T) {
 		pass(10 * time.Second)
 		typed, you := "/do it", troupe.You("")
 		p.send(troupe.Mail{To: h.root, Kind: troupe.MailFork, Caller: &you, Typed: &typed,
-			Uses: &troupe.SkillUse{Name: "do"}, Forked: &troupe.Forked{Title: "beside"},
+			Uses: &troupe.SkillUse{Name: "do"}, OfTeam: troupe.OfTeam{Forked: &troupe.Forked{Title: "beside"}},
 			Blocks: []troupe.Block{troupe.Text("do it beside")}})
 		pass(10 * time.Second)
 		p.end()

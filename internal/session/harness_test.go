@@ -309,6 +309,8 @@ func (p *process) Describe(allowed func(string) bool, _ int) string {
 	return ""
 }
 
+func (p *process) Workers(func(string) bool) string { return "" }
+
 type fake struct{ name, input string }
 
 func (f fake) Prepare(_ tool.Env, input string) (tool.Prepared, error) {

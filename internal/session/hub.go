@@ -56,6 +56,8 @@ type Roles interface {
 	Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profile, error)
 	// Describe lists the types of agents that may be started, for a session's brief, in at most room bytes.
 	Describe(allowed func(kind string) bool, room int) string
+	// Workers lists the tools of those types, for the brief of a coordinator.
+	Workers(allowed func(kind string) bool) string
 	// Fork is the profile of a fork of a session with the profile of.
 	Fork(of troupe.Profile, sp troupe.Spawn) troupe.Profile
 }

@@ -13,6 +13,7 @@ type work struct {
 	requests requests
 	births   births
 	tasks    tasks
+	team     teamwork
 	hooks    hooking
 	place    place
 	timer    func() // cancels the wait for the time to look again
@@ -51,9 +52,11 @@ type (
 		shells map[troupe.TaskID]context.CancelFunc // commands
 		told   map[troupe.TaskID]bool               // tasks told to stop; true: now
 	}
+	// teamwork leads a team, and deals with the board.
+	teamwork struct{ a *actor }
 )
 
 func newWork(a *actor) work {
 	return work{exchange: exchange{a: a}, calls: calls{a: a}, requests: requests{a: a},
-		births: births{a: a}, tasks: tasks{a: a}, hooks: hooking{a: a}, place: placeOf(a)}
+		births: births{a: a}, tasks: tasks{a: a}, team: teamwork{a}, hooks: hooking{a: a}, place: placeOf(a)}
 }

@@ -135,6 +135,7 @@ func (st *TakenStop) settle(tx store.Tx, s *turn.State, stage func(troupe.Body) 
 	}
 	p := &s.Session
 	o := troupe.Outcome{Session: p.ID, Run: p.Run, Coord: p.Coord, Name: p.Name, Type: p.Type,
+		AsTold: troupe.AsTold{Team: p.Team},
 		Status: troupe.Cancelled, Cause: troupe.CauseInterrupt, Error: "stopped by " + st.Stop.By,
 		Evidence: turn.Measured(s, nil),
 		Tally:    s.RunTally()}

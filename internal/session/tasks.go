@@ -276,6 +276,14 @@ func (rs *requests) settleRequests(act turn.Answer) error {
 func (ts *tasks) report(calls []int) error {
 	for _, i := range calls {
 		c := ts.a.st.Calls[i]
+		if c.Wait.Board {
+			if err := ts.a.stage(resultOf(c, "the lead of your team has not answered; look with TaskList before you "+
+				"try "+
+				"it again", true)); err != nil {
+				return err
+			}
+			continue
+		}
 		t, _ := ts.a.st.Task(string(c.Wait.Task))
 		text := fmt.Sprintf("still running: %s (%s). Its end will arrive by itself as a <task-notification>; waiting "+
 			"again is not needed.", t.ID, t.Name)
@@ -311,7 +319,11 @@ func (cs *calls) carryOut(ctx context.Context, i int, intent troupe.Intent) erro
 	case troupe.TaskStop:
 		return cs.a.tasks.stopTask(ctx, c, in)
 	case troupe.BoardCreate, troupe.BoardUpdate, troupe.BoardQuery:
-		return cs.a.onBoard(c, in)
+		return cs.a.team.onBoard(ctx, i, d, in)
+	case troupe.TeamCreate:
+		return cs.a.team.create(c, in)
+	case troupe.TeamDelete:
+		return cs.a.team.discard(ctx, c)
 	case troupe.EnterWorktree:
 		return cs.a.place.enter(ctx, c, in)
 	case troupe.ExitWorktree:

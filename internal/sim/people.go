@@ -223,7 +223,7 @@ func (w *world) mail(tx store.Reader, to troupe.SessionID) ([]troupe.Mail, error
 	switch {
 	case n >= 26:
 		return []troupe.Mail{w.letterTo(to, troupe.Mail{Kind: troupe.MailFork,
-			Forked: &troupe.Forked{Title: "beside it"},
+			OfTeam: troupe.OfTeam{Forked: &troupe.Forked{Title: "beside it"}},
 			Blocks: []troupe.Block{troupe.Text("do it beside")}})}, nil
 	case n < 7:
 		var out []troupe.Mail

@@ -33,6 +33,9 @@ func (profiles) Fork(of troupe.Profile, _ troupe.Spawn) troupe.Profile {
 // Describe implements session.Roles.
 func (profiles) Describe(func(string) bool, int) string { return "" }
 
+// Workers implements session.Roles.
+func (profiles) Workers(func(string) bool) string { return "" }
+
 // drawCall is what a model asks for. Inputs are words; a leading & is for the background.
 func (w *world) drawCall(id troupe.SessionID) (name, input string) {
 	and := ""

@@ -107,7 +107,7 @@ type Tx interface {
 	// session's projection (s.Seq is the last event's). It is fenced: unless the session
 	// is held under exactly l and its stored Seq is the one before the first event, it
 	// returns troupe.ErrFenced. There is at least one event. What Insert set for life (ID,
-	// Root, Parent, Coord, Name, Depth, Cwd, Type, CreatedAt) is not changed by it.
+	// Root, Parent, Coord, Name, Depth, Cwd, Type, Team, CreatedAt) is not changed by it.
 	Append(l troupe.Lease, s troupe.Session, events []troupe.Event) error
 	// Claim makes owner the holder of the session, under a new epoch.
 	Claim(id troupe.SessionID, owner troupe.OwnerID) (troupe.Lease, error)

@@ -18,10 +18,10 @@ func TestToolsStaySmall(t *testing.T) {
 			total += n
 		}
 	}
-	const most = 12 << 10
+	const most = 13<<10 + 128 // of the 24 KB that the main agent's tools and prompt may have
 	t.Logf("together %d bytes", total)
-	if n := len(tools.Callable()); n != 23 {
-		t.Errorf("there are %d tools, want 23", n)
+	if n := len(tools.Callable()); n != 25 {
+		t.Errorf("there are %d tools, want 25", n)
 	}
 	if total > most {
 		t.Errorf("the tools take %d bytes of each prompt, more than %d", total, most)

@@ -54,8 +54,14 @@ func (d Descriptor) Access(env Env, input string) (troupe.Access, error) {
 
 // Intended is what carrying out an intent of the tool would do.
 func (d Descriptor) Intended(in troupe.Intent) troupe.Access {
-	sp, _ := in.(troupe.Spawn)
-	return troupe.Access{Class: d.Class, Agent: sp.Type}
+	out := troupe.Access{Class: d.Class}
+	switch in := in.(type) {
+	case troupe.Spawn:
+		out.Agent = in.Type
+	case troupe.SendMessage:
+		out.Agent = in.To
+	}
+	return out
 }
 
 // Set is tools by name. It does not change.

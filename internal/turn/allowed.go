@@ -22,7 +22,7 @@ func Allowed(st troupe.Status, w troupe.WaitReason, k troupe.Kind) bool {
 		// It is handed its prompt, and may be stopped or change hands, before it ever ran.
 		return k == troupe.KindStarted || k == troupe.KindEnded || k == troupe.KindMailDelivered ||
 			k == troupe.KindModelChanged || k == troupe.KindAuthorityChanged || k == troupe.KindSettingsChanged ||
-			k == troupe.KindBoardChanged
+			k == troupe.KindBoardChanged || k == troupe.KindTeamChanged
 	case troupe.Running:
 		return k != troupe.KindCreated && k != troupe.KindStarted &&
 			k != troupe.KindReplied && k != troupe.KindModelFailed && k != troupe.KindCompacted
@@ -32,7 +32,8 @@ func Allowed(st troupe.Status, w troupe.WaitReason, k troupe.Kind) bool {
 		// Mail that asks for something stays in the mailbox until a run has begun that can
 		// answer it.
 		return k == troupe.KindStarted || k == troupe.KindModelChanged || k == troupe.KindAuthorityChanged ||
-			k == troupe.KindMailDelivered || k == troupe.KindSettingsChanged || k == troupe.KindBoardChanged
+			k == troupe.KindMailDelivered || k == troupe.KindSettingsChanged || k == troupe.KindBoardChanged ||
+			k == troupe.KindTeamChanged
 	default:
 		return false
 	}
@@ -41,7 +42,7 @@ func Allowed(st troupe.Status, w troupe.WaitReason, k troupe.Kind) bool {
 func allowedWaiting(w troupe.WaitReason, k troupe.Kind) bool {
 	switch k {
 	case troupe.KindAuthorityChanged, troupe.KindMailDelivered, troupe.KindModelChanged, troupe.KindSettingsChanged,
-		troupe.KindBoardChanged:
+		troupe.KindBoardChanged, troupe.KindTeamChanged:
 		return true
 	case troupe.KindReplied, troupe.KindModelFailed, troupe.KindCompacted:
 		return w == troupe.WaitModel

@@ -83,6 +83,8 @@ func (f *fold) apply() error {
 		f.s.Settings = b.Settings
 	case troupe.BoardChanged:
 		return f.boardChanged(b)
+	case troupe.TeamChanged:
+		return teamChanged(f, b)
 	case troupe.WorkspaceReady:
 		return workspaceReady(f, b)
 	case troupe.WorkspaceSaved:
@@ -126,7 +128,7 @@ func (f *fold) created(b troupe.Created) {
 	f.s.Session = troupe.Session{
 		ID: f.e.Session, Root: f.e.Root, Parent: b.Parent, Coord: b.Coord,
 		Name: b.Name, Title: b.Title, Depth: b.Depth, Cwd: b.Cwd, Workspace: b.Workspace,
-		Type: b.Profile.Kind(), Model: b.Profile.Model,
+		Type: b.Profile.Kind(), Model: b.Profile.Model, Team: b.Profile.Team,
 		Status: troupe.Spawning, CreatedAt: f.e.At,
 	}
 }

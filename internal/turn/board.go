@@ -52,13 +52,14 @@ func (b board) find(id string) (int, bool) {
 }
 
 // Do is what an intent about the board comes to: the items as they are afterwards, those that changed, and what
-// the agent is told. An error is worded for the agent, and nothing has changed.
-func (b board) Do(in troupe.Intent) (changed []troupe.BoardItem, text string, err error) {
+// the agent is told. An error is worded for the agent, and nothing has changed. By is the member of a team that wants
+// it, "" the main agent: a member takes what nobody has, and leaves what another one has.
+func (b board) Do(in troupe.Intent, by string) (changed []troupe.BoardItem, text string, err error) {
 	switch in := in.(type) {
 	case troupe.BoardCreate:
 		return b.create(in)
 	case troupe.BoardUpdate:
-		return b.update(in)
+		return b.update(in, by)
 	case troupe.BoardQuery:
 		if in.Item == "" {
 			return nil, b.String(), nil
@@ -82,10 +83,20 @@ func (b board) create(in troupe.BoardCreate) ([]troupe.BoardItem, string, error)
 	return []troupe.BoardItem{item}, fmt.Sprintf("Task #%s created: %s", item.ID, troupe.Escape(item.Subject)), nil
 }
 
-func (b board) update(in troupe.BoardUpdate) ([]troupe.BoardItem, string, error) {
+func (b board) update(in troupe.BoardUpdate, by string) ([]troupe.BoardItem, string, error) {
 	at, err := b.item(in.Item)
 	if err != nil {
 		return nil, "", err
+	}
+	was := b.Items[at]
+	if by != "" && was.Owner != "" && !strings.EqualFold(was.Owner, by) &&
+		(in.Status != "" || in.Owner != "" && !strings.EqualFold(in.Owner, was.Owner)) {
+		return nil, "", fmt.Errorf("task #%s is %s's; the lead of the team can give it to another member", was.ID,
+			troupe.Escape(was.Owner))
+	}
+	if by != "" && was.Owner == "" && in.Owner == "" &&
+		(in.Status == troupe.BoardInProgress || in.Status == troupe.BoardCompleted) {
+		in.Owner = by
 	}
 	after := board{Items: slices.Clone(b.Items)}
 	for i := range after.Items {
@@ -282,3 +293,47 @@ func (b board) Open() bool {
 }
 
 func number(id string) int { n, _ := strconv.Atoi(id); return n }
+
+// Freed are the items that the changed ones, completed or gone, have let go: pending, and blocked by nothing any more.
+func (b board) Freed(changed []troupe.BoardItem) (free []troupe.BoardItem) {
+	done := func(id string) bool {
+		return slices.ContainsFunc(changed, func(c troupe.BoardItem) bool {
+			return c.ID == id && (c.Status == troupe.BoardCompleted || c.Status == troupe.BoardDeleted)
+		})
+	}
+	for _, x := range b.Items {
+		if x.Status == troupe.BoardPending && slices.ContainsFunc(x.BlockedBy, done) && len(b.blockers(x)) == 0 {
+			free = append(free, x)
+		}
+	}
+	return free
+}
+
+// GivenBack are the items that an owner who is gone had in progress, as they are without it.
+func (b board) GivenBack(owner string) (items []troupe.BoardItem) {
+	for _, x := range b.Items {
+		if x.Status == troupe.BoardInProgress && strings.EqualFold(x.Owner, owner) {
+			x.Status, x.Owner = troupe.BoardPending, ""
+			items = append(items, x)
+		}
+	}
+	return items
+}
+
+// Next are the items that a member of the team could take up: its own first, then those without an owner.
+func (b board) Next(member string) (items []troupe.BoardItem) {
+	var others []troupe.BoardItem
+	for _, x := range b.Items {
+		switch {
+		case x.Status != troupe.BoardPending || len(b.blockers(x)) > 0:
+		case strings.EqualFold(x.Owner, member):
+			items = append(items, x)
+		case x.Owner == "":
+			others = append(others, x)
+		}
+	}
+	return append(items, others...)
+}
+
+// Line is an item in one line, for an agent.
+func (b board) Line(it troupe.BoardItem) string { return b.line(it) }

@@ -16,7 +16,7 @@ import (
 func onBoard(t interface {
 	Fatalf(format string, args ...any)
 }, b board, in troupe.Intent) (board, string, error) {
-	changed, text, err := b.Do(in)
+	changed, text, err := b.Do(in, "")
 	if err != nil || len(changed) == 0 {
 		return b, text, err
 	}
@@ -70,7 +70,7 @@ func TestBoard(t *testing.T) {
 		b = after
 	}
 	full := board{made: maxBoard, Items: make([]troupe.BoardItem, maxBoard)}
-	if _, _, err := full.Do(troupe.BoardCreate{Subject: "x"}); err == nil {
+	if _, _, err := full.Do(troupe.BoardCreate{Subject: "x"}, ""); err == nil {
 		t.Error("a full board takes more")
 	}
 }

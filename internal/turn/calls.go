@@ -72,10 +72,11 @@ func (d *decision) notBegun() []int {
 func (d *decision) expiredWaits() []int {
 	wanted := d.s.halted()
 	for _, m := range d.in.Unread {
-		wanted = wanted || m.Kind == troupe.MailPrompt
+		wanted = wanted || m.Kind.Words()
 	}
 	var out []int
 	for _, i := range d.waits() {
+		wanted := wanted && (!d.s.Calls[i].Wait.Board || d.s.halted())
 		if d.in.cut(&d.s.Calls[i]) || wanted || !d.in.Now.Before(d.s.Calls[i].Wait.Until) {
 			out = append(out, i)
 		}
@@ -118,6 +119,18 @@ func (s *State) Answers(o *troupe.Outcome) int {
 		c := &s.Calls[i]
 		if c.Stage == CallStarted && (c.Child != "" && c.Child == o.Session ||
 			c.Wait != nil && c.Wait.Task == o.TaskID()) {
+			return i
+		}
+	}
+	return -1
+}
+
+// AnswersBoard finds the call that an answer about the board is for; -1 if none waits for it any more.
+func AnswersBoard(s *State, b troupe.BoardMail) int {
+	for i := range s.Calls {
+		c := &s.Calls[i]
+		if c.Stage == CallStarted && c.Wait != nil && c.Wait.Board && c.Reply == b.Coord.Reply &&
+			c.Index == b.Coord.Call {
 			return i
 		}
 	}

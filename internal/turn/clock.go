@@ -104,6 +104,9 @@ func (d *decision) due() time.Time {
 	if deadline := d.s.Deadline(d.in.Taken); d.in.Now.Before(deadline) {
 		at = deadline
 	}
+	if by := leaveBy(d); d.in.Now.Before(by) {
+		at = earlier(at, by)
+	}
 	for i := range d.s.Calls {
 		switch c := &d.s.Calls[i]; {
 		case c.Stage == CallAsked:

@@ -93,7 +93,7 @@ func (c *contents) event(e troupe.Event, refused map[troupe.MailID]bool) {
 				c.blocks(troupe.ContextEnd, "", mailBlocks(m))
 			case m.Kind == troupe.MailNotice:
 				c.blocks(troupe.ContextNotice, "", m.Blocks)
-			case m.Kind == troupe.MailPrompt && !refused[m.ID]:
+			case m.Kind.Words() && !refused[m.ID]:
 				c.blocks(troupe.ContextPrompt, "", m.Blocks)
 			}
 		}

@@ -47,6 +47,10 @@ func (d *decision) next() Action {
 			fmt.Sprintf("reached its limit of %s", d.s.Profile.Limits.MaxTime) + d.stalled(), LimitTime})
 	case d.s.halted() && (d.s.halt.now || d.s.Session.Status == troupe.Spawning):
 		return d.windDown(d.cancelled())
+	case dismissed(d):
+		return d.windDown(End{Status: troupe.Cancelled, Cause: troupe.CauseInterrupt, Result: d.s.last.text,
+			Error: "stopped: it was asked to come to an end and had not done so by " +
+				leaveBy(d).UTC().Format(time.TimeOnly)})
 	case d.in.Broken != "":
 		return d.windDown(End{Status: troupe.Failed, Cause: troupe.CauseError, Result: d.s.last.text,
 			Error: d.in.Broken})
@@ -130,7 +134,7 @@ func (d *decision) ofThisRun() []troupe.Mail {
 	}
 	var out []troupe.Mail
 	for _, m := range d.in.Unread {
-		if m.Kind != troupe.MailPrompt || d.s.halted() && !m.SentAt.After(d.s.halt.at) {
+		if !m.Kind.Words() || d.s.halted() && !m.SentAt.After(d.s.halt.at) {
 			out = append(out, m)
 		}
 	}

@@ -12,6 +12,9 @@ import (
 // form is the one that models know from elsewhere; what the task itself said is escaped, so
 // that it cannot look like another notification.
 func RenderNotification(o troupe.Outcome) string {
+	if o.Team != "" {
+		return renderIdle(o)
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "<task-notification>\n<task-id>%s</task-id>\n", o.TaskID())
 	if o.Coord.Reply > 0 {

@@ -35,10 +35,10 @@ type State struct {
 
 	ofTree
 	exchange
-	base   troupe.Tally // at the start of the run
-	clock  clock        // when the time began to count that the run may take
-	halt   halt         // the last stop that was delivered
-	warned []string     // limits the session was warned of
+	base  troupe.Tally // at the start of the run
+	clock clock        // when the time began to count that the run may take
+	ending
+	warned []string // limits the session was warned of
 	window window
 	// changed is the request that the last event opened or settled; nil if it did neither.
 	changed *troupe.Request
@@ -62,6 +62,7 @@ type ofTree struct {
 	Caps     troupe.Caps
 	Settings troupe.Settings
 	Board    board
+	Team     *troupe.Team // that it leads; nil: none
 }
 
 // exchange is how far the session has come in talking to its model.
@@ -90,6 +91,12 @@ type exchange struct {
 type mute struct {
 	name   string
 	silent time.Duration
+}
+
+// ending is what is wanted of a run besides that it goes on.
+type ending struct {
+	halt  halt  // the last stop that was delivered
+	leave leave // the last wish of the lead of its team that it comes to an end
 }
 
 // halt is a stop as far as it has been heard of.

@@ -121,12 +121,13 @@ func (f *fold) delivered(b troupe.MailDelivered) error {
 			if m.From == f.e.Session && m.Brief == nil && m.Caller == nil {
 				f.s.nudges++
 			}
-		case troupe.MailPrompt:
+		case troupe.MailPrompt, troupe.MailMessage:
 			words, asks = true, true
 			f.s.compactOnly = false
 			f.said(m, len(b.Mail) == 1)
 			f.restartClock(m)
 			f.prompted(m)
+			wishedAway(f, m)
 			for _, touch := range m.Read {
 				saw(f.s, touch)
 			}
@@ -136,6 +137,8 @@ func (f *fold) delivered(b troupe.MailDelivered) error {
 				f.s.forks++
 			}
 			continue // its words are the fork's
+		case troupe.MailBoard:
+			continue // what comes of it is in events of their own
 		case troupe.MailAnswer, troupe.MailGrant, troupe.MailModel:
 			// Acted on by events of their own; here it came too late.
 		}

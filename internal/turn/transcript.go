@@ -131,8 +131,10 @@ func mailBlocks(m troupe.Mail) []troupe.Block {
 			return append(m.Brief.Blocks(), m.Blocks...)
 		}
 		return m.Blocks
+	case troupe.MailMessage:
+		return renderMessage(m)
 	case troupe.MailStop, troupe.MailAnswer, troupe.MailGrant, troupe.MailModel, troupe.MailCompact,
-		troupe.MailFork:
+		troupe.MailFork, troupe.MailBoard:
 	}
 	return nil
 }

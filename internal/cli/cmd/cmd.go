@@ -21,7 +21,8 @@ import (
 func All(c *console.Console, runner Runner) []*cobra.Command {
 	return []*cobra.Command{
 		newRecord(c, runner), newReplay(c, runner),
-		newSessions(c), newShow(c), newLog(c), newSend(c), newStop(c), newTasks(c), newCost(c), newContext(c),
+		newSessions(c), newShow(c), newLog(c), newSend(c), newStop(c), newTasks(c), newBoard(c), newCost(c),
+		newContext(c),
 		newRequests(c),
 		newAnswer(c),
 		newAgents(c), newSkills(c), newStyles(c), newPlans(c), newHooks(c), newMCP(c), newPlugins(c),

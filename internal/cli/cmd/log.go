@@ -215,6 +215,9 @@ func describeMail(m troupe.Mail) string {
 	if m.Kind == troupe.MailNotice {
 		text = "notice from " + from
 	}
+	if m.Message != nil {
+		text = console.MessageFrom(*m.Message)
+	}
 	switch {
 	case m.Ended != nil:
 		o := m.Ended
@@ -361,6 +364,12 @@ func describeCall(e troupe.Event) string {
 			text += ": " + console.Line(b.Outcome.Error, 0)
 		}
 		return text + indent(console.Workspace(b.Outcome.Workspace))
+	}
+	if b, ok := e.Body.(troupe.TeamChanged); ok {
+		if b.Team == nil {
+			return "leads no team any more"
+		}
+		return line("leads the team %s: %s", b.Team.Name, cmp.Or(b.Team.Description, "it says no more"))
 	}
 	return string(e.Body.Kind())
 }

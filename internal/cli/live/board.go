@@ -38,6 +38,9 @@ func (b *Board) Take(e troupe.BoardChanged) (lines []string) {
 	return lines
 }
 
+// Items are those that are on the board.
+func (b *Board) Items() []troupe.BoardItem { return b.items }
+
 // Lines are the items, one each.
 func (b *Board) Lines() (lines []string) {
 	for _, it := range b.items {

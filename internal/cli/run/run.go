@@ -46,7 +46,9 @@ type flags struct {
 	ask     time.Duration
 	// worktree is the name of the session's own; "" if it has none, anyWorktree if any name will do.
 	worktree string
-	begin    wire.Begin
+	// coordinator: the session has others do all work.
+	coordinator bool
+	begin       wire.Begin
 }
 
 // Configure makes cmd the command that runs prompts.
@@ -100,6 +102,8 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 	fs.StringVar(&f.begin.AppendText, "append-system-prompt", "", "Text to add to the main agent's system prompt")
 	fs.StringVar(&f.begin.Agent, "agent", "",
 		"Run the new session as this type of agent, such as Explore (default: main)")
+	fs.BoolVar(&f.coordinator, "coordinator", false,
+		"Run the new session as a coordinator, which has sub-agents do all work")
 	fs.StringVar(&f.begin.Agents, "agents", "",
 		`Agents as JSON: {"name": {"description": "…", "prompt": "…", "tools": ["Read"], "model": "haiku"}}`)
 	fs.StringVar(&f.begin.Cwd, "cwd", "", "Folder to work in (default: this one)")
@@ -128,6 +132,12 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		args = f.inWorktree(args)
+		if f.coordinator {
+			if cmd.Flags().Changed("agent") {
+				return console.Usage("--coordinator is --agent %s; give one of the two", agentCoordinator)
+			}
+			f.begin.Agent = agentCoordinator
+		}
 		// An empty value is most often a variable that was not set. Taken for no flag, it
 		// would begin a new session where an old one was meant to go on.
 		for _, name := range [...]string{"resume", "name", "model", "effort", "agent", "cwd", "permission-mode",
@@ -143,7 +153,7 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 			}
 		}
 		if !f.print && len(args) == 1 && !c.InPiped && !cmd.Flags().Changed("agent") &&
-			!strings.ContainsAny(strings.TrimSpace(args[0]), " \t\n") {
+			!f.coordinator && !strings.ContainsAny(strings.TrimSpace(args[0]), " \t\n") {
 			return unknown(cmd, args)
 		}
 		switch {
@@ -182,6 +192,9 @@ func completions(cmd *cobra.Command, c *console.Console) {
 
 // talks reports whether a conversation is wanted: words on a terminal, or lines of words from
 // a pipe when there is no prompt besides.
+// agentCoordinator is the type that --coordinator means.
+const agentCoordinator = "coordinator"
+
 // anyWorktree is what --worktree is without a name.
 const anyWorktree = " "
 

@@ -162,7 +162,7 @@ func (r Rule) parseSpec(spec string) (Rule, error) {
 			pats[i].folder = r.Written.Folder
 		}
 		r.Kind, r.Paths = KindPath, pats
-	case troupe.AgentArgument, troupe.SkillArgument:
+	case troupe.AgentArgument, troupe.SkillArgument, troupe.ReceiverArgument:
 		if strings.ContainsAny(spec, "*,(){}") {
 			return r.unread(r.Tool, "does not name one "+thingOf(argument)+"; lists and wildcards are not "+
 				"supported there")
@@ -187,6 +187,9 @@ func (r Rule) parseSpec(spec string) (Rule, error) {
 func thingOf(a troupe.Argument) string {
 	if a == troupe.SkillArgument {
 		return "skill"
+	}
+	if a == troupe.ReceiverArgument {
+		return "receiver"
 	}
 	return "type of agent"
 }

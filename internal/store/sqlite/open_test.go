@@ -217,10 +217,12 @@ func TestOpenNewer(t *testing.T) {
 	}
 }
 
-// dropBodies takes back what versions 8 and 9 brought.
-const dropBodies = "ALTER TABLE sessions DROP COLUMN workspace; DROP INDEX documents_by_hash; " +
+// dropBodies takes back what versions 8 to 10 brought.
+const dropBodies = dropTeam + "ALTER TABLE sessions DROP COLUMN workspace; DROP INDEX documents_by_hash; " +
 	"ALTER TABLE documents ADD COLUMN body BLOB NOT NULL DEFAULT x''; " +
 	"UPDATE documents SET body = (SELECT body FROM bodies b WHERE b.hash = documents.hash); DROP TABLE bodies; "
+
+const dropTeam = "ALTER TABLE sessions DROP COLUMN team; "
 
 // dropHeldTurns takes back what versions 5 to 7 brought.
 const dropHeldTurns = "ALTER TABLE sessions DROP COLUMN cut; " +
@@ -237,7 +239,7 @@ func TestOpenOlder(t *testing.T) {
 		t.Fatal(err)
 	}
 	raw(t, path, "DROP TABLE documents; DROP TABLE bodies; DROP TABLE requests; ALTER TABLE trees DROP COLUMN "+
-		"max_turns; ALTER TABLE sessions DROP COLUMN workspace; "+
+		"max_turns; ALTER TABLE sessions DROP COLUMN workspace; "+dropTeam+
 		dropHeldTurns+"PRAGMA user_version = 1")
 	s = mustOpen(t, path, Options{})
 	tree := func() (tree troupe.Tree) {

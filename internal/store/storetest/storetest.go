@@ -195,14 +195,16 @@ func newRoot(n int) troupe.Session {
 func newChild(parent troupe.Session, n int) troupe.Session {
 	c := troupe.Coord{Reply: 1, Call: n}
 	var own troupe.Workspace
+	team := "the team"
 	if n%2 == 1 {
+		team = ""
 		own = troupe.Workspace{Kind: troupe.WorkspaceTree, Owner: troupe.ChildID(parent.ID, c), Name: "child",
 			From: parent.Cwd, Of: parent.Cwd, Top: "/trees/child", Folder: "/trees/child", Branch: "troupe/child"}
 	}
 	return troupe.Session{
 		ID: troupe.ChildID(parent.ID, c), Root: parent.Root, Parent: parent.ID, Coord: c,
 		Name: fmt.Sprintf("Child %d", n), Title: "look at something", Depth: parent.Depth + 1,
-		Cwd: parent.Cwd, Workspace: own, Type: "Explore", Model: "script/small",
+		Cwd: parent.Cwd, Workspace: own, Type: "Explore", Model: "script/small", Team: team,
 		Status: troupe.Spawning, CreatedAt: epoch().Add(time.Duration(n) * time.Second),
 	}
 }

@@ -36,6 +36,7 @@ func fields(in *troupe.Spawn, at *place) []tool.Field {
 		{Name: "model", String: &in.Model, Doc: "only if another than the type's is needed", MaxBytes: maxName},
 		{Name: "effort", String: (*string)(&in.Effort), Doc: troupe.EffortNames(), MaxBytes: maxName},
 		{Name: "name", String: &in.Name, Doc: "to tell it from others", MaxBytes: maxName},
+		{Name: "team_name", String: &in.Team, Doc: "joins your team, and stays", MaxBytes: maxName},
 		{Name: "max_turns", Int: &in.MaxTurns, Max: maxTurns},
 		{Name: "tools", List: &in.Tools, Doc: "only these of the type's", MaxBytes: maxName},
 		{Name: "disallowed_tools", List: &in.Without, Doc: "not these", MaxBytes: maxName},
@@ -74,7 +75,7 @@ func Decode(input string) (troupe.Spawn, error) {
 	if in.Merge, err = at.back(in.Workspace); err != nil {
 		return troupe.Spawn{}, err
 	}
-	for _, s := range []*string{&in.Description, &in.Type, &in.Model, &in.Name} {
+	for _, s := range []*string{&in.Description, &in.Type, &in.Model, &in.Name, &in.Team} {
 		*s = strings.TrimSpace(*s)
 	}
 	if in.Effort != "" {

@@ -17,6 +17,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/tool/shell"
 	"github.com/troupe-dev/troupe/internal/tool/skill"
 	"github.com/troupe-dev/troupe/internal/tool/task"
+	"github.com/troupe-dev/troupe/internal/tool/team"
 	"github.com/troupe-dev/troupe/internal/tool/web"
 	"github.com/troupe-dev/troupe/internal/tool/worktree"
 )
@@ -47,6 +48,7 @@ func Tools(o Options) ([]tool.Descriptor, error) {
 		fromWeb,
 		agent.Tools(),
 		task.Tools(),
+		team.Tools(),
 		board.Tools(),
 		plan.Tools(),
 		worktree.Tools(o.Merger),
@@ -77,6 +79,6 @@ func ruleOnly() []tool.Descriptor {
 	}
 	know(troupe.AnyAgent, "TodoWrite", "TodoRead", "BashOutput", "KillShell", "LS", "MultiEdit", "NotebookRead",
 		"ListMcpResourcesTool", "ReadMcpResourceTool", "ToolSearch", "CallMcpTool")
-	know(troupe.BuiltInTypes, "TeamCreate", "TeamDelete", "CronCreate", "CronDelete", "Workflow", "Monitor")
+	know(troupe.BuiltInTypes, "CronCreate", "CronDelete", "Workflow", "Monitor")
 	return out
 }

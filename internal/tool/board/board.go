@@ -35,7 +35,7 @@ const (
 func Tools() []tool.Descriptor {
 	describe := func(name, file string, schedule troupe.Schedule, fields []tool.Field,
 		decode func(string) (troupe.Intent, error)) tool.Descriptor {
-		d := tool.Describe(troupe.ToolFacts{Name: name, Schedule: schedule, Holder: troupe.MainAgent}, doc(file),
+		d := tool.Describe(troupe.ToolFacts{Name: name, Schedule: schedule, Holder: troupe.Members}, doc(file),
 			fields)
 		d.Intent = decode
 		return d

@@ -39,10 +39,18 @@ func Tools() []tool.Descriptor {
 		return d
 	}
 	return []tool.Descriptor{
-		describe(send, "send.md", troupe.Alone, sendFields(new(troupe.SendMessage)), decodeSend),
+		sends(),
 		describe(output, "output.md", troupe.Parallel, new(outputInput).fields(), decodeOutput),
 		describe(stop, "stop.md", troupe.Alone, stopFields(new(string)), decodeStop),
 	}
+}
+
+// sends is SendMessage, which members of a team have too, and about whose receivers rules may say something.
+func sends() tool.Descriptor {
+	d := tool.Describe(troupe.ToolFacts{Name: send, Schedule: troupe.Alone, Holder: troupe.Correspondents,
+		Argument: troupe.ReceiverArgument}, doc("send.md"), sendFields(new(troupe.SendMessage)))
+	d.Intent = decodeSend
+	return d
 }
 
 func doc(name string) string {
@@ -55,10 +63,15 @@ func doc(name string) string {
 
 func sendFields(in *troupe.SendMessage) []tool.Field {
 	return []tool.Field{
-		{Name: "to", String: &in.To, Doc: "an agent's name or id", Required: true, NotEmpty: true, MaxBytes: maxName},
+		{Name: "to", String: &in.To, Doc: "a name or id, parent, lead, or * for the team", Required: true,
+			NotEmpty: true, MaxBytes: maxName},
 		{Name: "message", String: &in.Text, Required: true, NotEmpty: true},
 		{Name: "summary", String: &in.Summary, Doc: "a few words for the user", MaxBytes: maxSummary},
 		{Name: "cancel", Bool: &in.Cancel},
+		{Name: "type", String: (*string)(&in.Type), Doc: "of a message that asks or answers",
+			Enum: troupe.MessageTypes()},
+		{Name: "request_id", String: (*string)(&in.Re), Doc: "the message that this answers", MaxBytes: maxName},
+		{Name: "approve", Bool: &in.Approve},
 	}
 }
 
@@ -68,6 +81,14 @@ func decodeSend(input string) (troupe.Intent, error) {
 		return nil, err
 	}
 	in.To = strings.TrimSpace(in.To)
+	switch {
+	case in.Type == troupe.MessageShutdownResponse && in.Re == "":
+		return nil, &tool.InputError{Tool: send, Problem: "`request_id` is required with a shutdown_response: it is " +
+			"the id of the message that asked"}
+	case in.Type != troupe.MessageWords && in.Cancel:
+		return nil, &tool.InputError{Tool: send, Problem: "`cancel` stops an agent whatever it says; leave it or " +
+			"`type` out"}
+	}
 	in.Summary = strings.Join(strings.Fields(in.Summary), " ") // it stands on one line
 	return in, nil
 }

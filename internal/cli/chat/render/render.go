@@ -241,6 +241,8 @@ func (v *View) delivered(a *agent, b troupe.MailDelivered) {
 				from = v.Cast.who(m.From)
 			}
 			v.line(a, v.paint(36, "← ")+"message from "+from+":", troupe.JoinText(m.Blocks))
+		case troupe.MailMessage:
+			v.line(a, v.paint(36, "← ")+console.MessageFrom(*m.Message)+":", troupe.JoinText(m.Blocks))
 		case troupe.MailTaskEnded:
 			if o := m.Ended; o != nil && o.Kind == troupe.TaskShell {
 				after := ""

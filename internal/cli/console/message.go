@@ -1,0 +1,24 @@
+package console
+
+import (
+	"github.com/troupe-dev/troupe"
+)
+
+// MessageFrom is one line about an agent's message: from which agent, and what it is if it is more than words.
+func MessageFrom(m troupe.AgentMessage) string {
+	text := "message from " + Line(m.Name, 60)
+	switch m.Type {
+	case troupe.MessageWords:
+	case troupe.MessageShutdown:
+		text += ", to come to an end"
+	case troupe.MessageShutdownResponse:
+		text += ", which does not come to an end"
+		if m.Approve {
+			text = "message from " + Line(m.Name, 60) + ", which comes to an end"
+		}
+	}
+	if m.Summary != "" {
+		text += " (" + Line(m.Summary, 80) + ")"
+	}
+	return text
+}

@@ -1,0 +1,352 @@
+package session_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/fleet"
+	"github.com/troupe-dev/troupe/internal/model"
+	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/tool"
+)
+
+// inTeam has a process with the tools of teams: Member starts one by name, Dismiss asks one to come to an end, Add puts
+// an item on the board, and Do gives one a status.
+func inTeam(p *process) {
+	var more []tool.Descriptor
+	for _, name := range []string{"TeamCreate", "TeamDelete", "Member", "Dismiss", "Add", "Do"} {
+		f := troupe.ToolFacts{Name: name}
+		if name == "Member" {
+			f.Schedule, f.Argument = troupe.Birth, troupe.AgentArgument
+		}
+		more = append(more, tool.Descriptor{ToolFacts: f, Intent: func(in string) (troupe.Intent, error) {
+			return ofTeam(name, in), nil
+		}})
+	}
+	for _, f := range tools().Callable() {
+		d, _ := tools().Find(f.Name)
+		if f.Name == "SendMessage" {
+			d.Holder = troupe.AnyAgent
+		}
+		more = append(more, d)
+	}
+	p.deps = func(d *session.Deps) { d.Tools, d.Profiles = tool.NewSet(more...), team{p} }
+}
+
+// team makes agents that have all of inTeam's tools.
+type team struct{ *process }
+
+func (t team) Open([]byte) (session.Roles, error) { return t, nil }
+
+func (t team) Resolve(_ troupe.Session, sp troupe.Spawn) (troupe.Profile, error) {
+	out := leads("helper")
+	out.Team = sp.Team
+	return out, nil
+}
+
+func leads(kind string) troupe.Profile {
+	p := role(kind)
+	p.Tools = append(p.Tools, "Add", "Dismiss", "Do", "Member", "TeamCreate", "TeamDelete")
+	slices.Sort(p.Tools)
+	return p
+}
+
+func ofTeam(name, in string) troupe.Intent {
+	first, rest, _ := strings.Cut(in, " ")
+	switch name {
+	case "TeamCreate":
+		return troupe.TeamCreate{Team: troupe.Team{Name: in}}
+	case "Member":
+		return troupe.Spawn{Name: in, Description: in, Prompt: "help", Team: "t"}
+	case "Dismiss":
+		return troupe.SendMessage{To: in, Text: "please end", Type: troupe.MessageShutdown}
+	case "Add":
+		return troupe.BoardCreate{Subject: in}
+	case "Do":
+		return troupe.BoardUpdate{Item: first, Status: troupe.BoardStatus(rest)}
+	}
+	return troupe.TeamDelete{}
+}
+
+// lead begins a tree whose main agent leads.
+func (p *process) lead() *process {
+	p.t.Helper()
+	return p.beginAs(troupe.Caps{MaxDepth: 1}, asLead)
+}
+
+// TestDismissed: a member that is asked to come to an end and does not is stopped when its time is up, whatever it
+// does then; one that says something of its own is not, and what is asked later takes the wish back.
+func TestDismissed(t *testing.T) {
+	t.Parallel()
+	slowly := []troupe.Reply{call("Bash:a"), call("Read:b"), call("Bash:c"), say("done")}
+	tests := map[string]struct {
+		main []troupe.Reply // after the member was begun
+		took time.Duration  // that the member's tool takes
+		want troupe.Status
+	}{
+		"it takes too long": {[]troupe.Reply{call("Dismiss:X"), say("ok")}, time.Hour, troupe.Cancelled},
+		"it ends in time":   {[]troupe.Reply{call("Dismiss:X"), say("ok")}, time.Second, troupe.Completed},
+		"it is to go on": {[]troupe.Reply{call("Dismiss:X"), call("SendMessage:X go on"), say("ok")}, time.Hour,
+			troupe.Completed},
+		"it was not at work": {[]troupe.Reply{call("TaskOutput:X"), call("Dismiss:X"), say("ok")}, 0, troupe.Completed},
+	}
+	for name, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			main := append([]troupe.Reply{call("TeamCreate:t"), call("Member:X")}, tt.main...)
+			p := h.start(plays{"main": main, "main/X": slowly}.reply, func(p *process) {
+				inTeam(p)
+				with := p.deps
+				p.deps = func(d *session.Deps) {
+					with(d)
+					d.Tools = taking(d.Tools, tt.took)
+				}
+			}).lead().end()
+			for _, s := range p.tree() {
+				if s.Name != "X" {
+					continue
+				}
+				if s.Status != tt.want || s.Team != "t" {
+					t.Errorf("%s: it is %s (%s), of team %q", name, s.Status, s.Error, s.Team)
+				}
+				if took := s.EndedAt.Sub(s.StartedAt); tt.want == troupe.Cancelled &&
+					(took < troupe.ShutdownAfter || took > troupe.ShutdownAfter+time.Minute) {
+					t.Errorf("%s: it was stopped after %s", name, took)
+				}
+			}
+			h.checkTree()
+			checkPrefix(t, p)
+		})
+	}
+}
+
+// TestMailOfMembers: what members write arrives once and in the order in which each has written it, also at one who has
+// ended; nobody's words wake themselves.
+func TestMailOfMembers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const members, words = 5, 6
+		h := newHome(t)
+		main := []string{"TeamCreate:t"}
+		plan := plays{}
+		for i := range members {
+			var calls []string
+			for n := range words {
+				calls = append(calls, fmt.Sprintf("SendMessage:* word %d of X%d", n, i))
+			}
+			main = append(main, fmt.Sprintf("Member:X%d", i))
+			plan[fmt.Sprintf("main/X%d", i)] = []troupe.Reply{call(calls[:words/2]...), call(calls[words/2:]...)}
+		}
+		plan["main"] = []troupe.Reply{call(main...)}
+		p := h.start(func(r model.Request) troupe.Reply {
+			if at := plan[r.Agent.Path]; r.Agent.Reply <= len(at) {
+				return at[r.Agent.Reply-1]
+			}
+			return say("ok")
+		}, inTeam).lead().end()
+		for _, s := range p.tree() {
+			got := make(map[string][]string)
+			for _, e := range p.events(s.ID) {
+				b, _ := e.Body.(troupe.MailDelivered)
+				for _, m := range b.Mail {
+					if m.Message != nil {
+						got[m.Message.Name] = append(got[m.Message.Name], troupe.JoinText(m.Blocks))
+					}
+				}
+			}
+			if len(got[s.Name]) > 0 {
+				t.Errorf("%q hears itself", s.Name)
+			}
+			for i := range members {
+				from := fmt.Sprintf("X%d", i)
+				var want []string
+				for n := range words {
+					want = append(want, fmt.Sprintf("word %d of %s", n, from))
+				}
+				if from != s.Name && !slices.Equal(got[from], want) {
+					t.Errorf("%q has heard of %s: %q", s.Name, from, got[from])
+				}
+			}
+		}
+		h.checkTree()
+		checkPrefix(t, p)
+	})
+}
+
+// TestClaims: of items that many members want at once each has one owner; what a member that is stopped had begun is
+// given back.
+func TestClaims(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const members, items = 20, 40
+		h := newHome(t)
+		first, claims := []string{"TeamCreate:t"}, []string(nil)
+		for i := range items {
+			first = append(first, fmt.Sprintf("Add:item %d", i))
+			claims = append(claims, fmt.Sprintf("Do:%d in_progress", i+1))
+		}
+		for i := range members {
+			first = append(first, fmt.Sprintf("Member:X%d", i))
+		}
+		p := h.start(func(r model.Request) troupe.Reply {
+			switch {
+			case r.Agent.Path == "main" && r.Agent.Reply == 1:
+				return call(first...)
+			case r.Agent.Path == "main" && r.Agent.Reply == 2:
+				return call("TaskStop:X3")
+			case r.Agent.Path != "main" && r.Agent.Reply == 1:
+				return call(claims...)
+			case r.Agent.Path == "main/X3":
+				return call("Read:a")
+			}
+			return say("ok")
+		}, inTeam).lead().end()
+		owners := make(map[string]string)
+		claimed, back := 0, 0
+		for _, e := range p.events(p.root) {
+			b, _ := e.Body.(troupe.BoardChanged)
+			for _, it := range b.Items {
+				switch was := owners[it.ID]; {
+				case was != "" && it.Owner != "" && it.Owner != was:
+					t.Errorf("item %s goes from %s to %s", it.ID, was, it.Owner)
+				case was == "" && it.Owner != "":
+					claimed++
+				case was == "X3" && it.Owner == "" && it.Status == troupe.BoardPending:
+					back++
+				}
+				owners[it.ID] = it.Owner
+			}
+		}
+		won := 0
+		for _, s := range p.tree() {
+			for _, e := range p.events(s.ID) {
+				if b, ok := e.Body.(troupe.ToolFinished); ok && b.Name == "Do" && !b.Result.IsError {
+					won++
+				}
+			}
+		}
+		if claimed < items || claimed-back > items || won != claimed {
+			t.Errorf("%d claims of %d items, %d given back, %d calls were told so", claimed, items, back, won)
+		}
+		for id, owner := range owners {
+			if owner == "X3" {
+				t.Errorf("item %s is still of the one that was stopped", id)
+			}
+		}
+		h.checkTree()
+	})
+}
+
+// TestIdleMembersCount: members that wait count toward no limit of agents, and not toward the depth.
+func TestIdleMembersCount(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		p := h.start(func(r model.Request) troupe.Reply {
+			switch {
+			case r.Agent.Path == "main" && r.Agent.Reply == 1:
+				return call("TeamCreate:t", "Member:A", "Member:B")
+			case r.Agent.Path == "main" && r.Agent.Reply == 2:
+				return call("TaskOutput:A", "TaskOutput:B")
+			case r.Agent.Path == "main" && r.Agent.Reply == 3:
+				return call("Agent:C", "Agent:D", "Agent:E")
+			case r.Agent.Path == "main/A" && r.Agent.Reply == 1:
+				return call("Agent:below")
+			case r.Agent.Path == "main/A/below" && r.Agent.Reply == 1:
+				return call("Agent:deeper")
+			}
+			return say("ok")
+		}, inTeam)
+		p.beginAs(troupe.Caps{MaxDepth: 1, MaxTotal: 4}, asLead).end()
+		var names []string
+		h.view(func(r store.Reader) error {
+			all, err := r.Sessions(store.Filter{Root: p.root})
+			for _, s := range all {
+				names = append(names, s.Name)
+			}
+			return err
+		})
+		slices.Sort(names)
+		if got := strings.Join(names, " "); got != " A B C D E below" && got != " A B C D below" {
+			t.Errorf("there are %q", got)
+		}
+		wants(t, p.result(p.named("below"), 1, 0), "agents.max_depth is 1")
+		h.checkTree()
+	})
+}
+
+func asLead(b *fleet.Birth) { b.Profile = leads("main") }
+
+// taking is a set of tools in which Bash takes its time, and stops when it is told to.
+func taking(s tool.Set, d time.Duration) tool.Set {
+	return s.Map(func(t tool.Descriptor) tool.Descriptor {
+		if t.Name == "Bash" {
+			t.Runner = takesTime{fake{name: "Bash"}, d}
+		}
+		return t
+	})
+}
+
+type takesTime struct {
+	fake
+	d time.Duration
+}
+
+func (f takesTime) Prepare(tool.Env, string) (tool.Prepared, error) { return f, nil }
+
+func (f takesTime) Run(ctx context.Context, _ tool.Env) (tool.Output, error) {
+	select {
+	case <-ctx.Done():
+		return tool.Errorf("stopped"), nil
+	case <-time.After(f.d):
+		return tool.Output{}, nil
+	}
+}
+
+// named is the id of an agent.
+func (h *home) named(name string) (id troupe.SessionID) {
+	for _, s := range h.tree() {
+		if s.Name == name {
+			id = s.ID
+		}
+	}
+	return id
+}
+
+// TestLongMessage: of a message that is too long the receiver has the beginning, and the file with all of it.
+func TestLongMessage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		long := strings.Repeat("word ", 4000)
+		kept := make(map[string]string)
+		p := h.start(plays{
+			"main":   {call("TeamCreate:t", "Member:A"), say("ok")},
+			"main/A": {call("SendMessage:lead " + long), say("told")},
+		}.reply, func(p *process) {
+			inTeam(p)
+			with := p.deps
+			p.deps = func(d *session.Deps) {
+				with(d)
+				d.SaveResult = func(file, text string) error { kept[file] = text; return nil }
+			}
+		}).lead().end()
+		wants(t, p.result(p.named("A"), 1, 0), "All of it is in /out/message-1.0.md, which the receiver is told.")
+		if got := kept["/out/message-1.0.md"]; got != long {
+			t.Errorf("%d bytes are kept of %d", len(got), len(long))
+		}
+		requests := p.llm.of(h.root)
+		text := string(body(requests[len(requests)-1]))
+		wants(t, text, "more bytes: all of it is in /out/message-1.0.md]")
+		if n := strings.Count(text, "word "); n > 8<<10/5 {
+			t.Errorf("the lead is sent %d words", n)
+		}
+	})
+}

@@ -1,0 +1,118 @@
+package turn
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// leave is until when a run has to come to an end that the lead of its team has asked to.
+type leave struct {
+	run   int
+	until time.Time
+}
+
+// teamChanged notes the team that the session leads.
+func teamChanged(f *fold, b troupe.TeamChanged) error {
+	if f.s.Session.Depth > 0 {
+		return f.refuse("only the main agent leads a team")
+	}
+	f.s.Team = b.Team
+	return nil
+}
+
+// wishedAway notes that the lead wants the run to come to an end. What anybody says later takes it back.
+func wishedAway(f *fold, m troupe.Mail) {
+	f.s.leave = leave{}
+	if m.Message != nil && m.Message.Type == troupe.MessageShutdown {
+		f.s.leave = leave{f.s.Session.Run, m.Message.Until}
+	}
+}
+
+// leaveBy is when the run has to be over because the lead wants that; zero: it does not. A wish holds from when it
+// was sent on, for a call may take long before anything is read.
+func leaveBy(d *decision) (by time.Time) {
+	if d.s.leave.run == d.s.Session.Run {
+		by = d.s.leave.until
+	}
+	for _, m := range d.in.Unread {
+		if !m.Kind.Words() {
+			continue
+		}
+		if by = (time.Time{}); m.Message != nil && m.Message.Type == troupe.MessageShutdown {
+			by = m.Message.Until
+		}
+	}
+	return by
+}
+
+// dismissed reports whether the run has had its time to come to an end.
+func dismissed(d *decision) bool {
+	by := leaveBy(d)
+	return d.s.Session.Status.Live() && !by.IsZero() && !d.in.Now.Before(by)
+}
+
+// renderMessage is how an agent's words appear to one that is not its child: with who says them, when they were sent
+// and what they answer, and so that they can look like nothing else.
+func renderMessage(m troupe.Mail) []troupe.Block {
+	msg := m.Message
+	if msg == nil {
+		return nil
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "<agent-message from=%q id=%q sent=%q", attr(msg.Name), attr(string(m.ID)), age(msg.Age()))
+	if msg.Type != troupe.MessageWords {
+		fmt.Fprintf(&b, " type=%q", attr(string(msg.Type)))
+	}
+	if msg.Re != "" {
+		fmt.Fprintf(&b, " answers=%q", attr(string(msg.Re)))
+	}
+	if msg.Type == troupe.MessageShutdownResponse {
+		fmt.Fprintf(&b, " approve=\"%v\"", msg.Approve)
+	}
+	fmt.Fprintf(&b, ">\n%s\n</agent-message>", troupe.Escape(troupe.JoinText(m.Blocks)))
+	if msg.Type == troupe.MessageShutdown {
+		b.WriteString("\n" + reminder("Your team's lead wants you to come to an end. Finish or undo what is half "+
+			"done, "+
+			"answer with SendMessage (type shutdown_response, request_id "+attr(string(m.ID))+", approve true, or "+
+			"false with why not), and end your turn. What is not over by "+
+			msg.Until.UTC().Format(time.TimeOnly)+" UTC is stopped."))
+	}
+	return []troupe.Block{troupe.Text(b.String())}
+}
+
+// age is how long ago something was, in words.
+func age(d time.Duration) string {
+	if d < time.Second {
+		return "just now"
+	}
+	return d.Truncate(time.Second).String() + " ago"
+}
+
+// renderIdle is how the lead of a team learns that a member has nothing to do any more: in one line, since most of what
+// members say they say in messages.
+func renderIdle(o troupe.Outcome) string {
+	text, _, more := strings.Cut(strings.TrimSpace(o.Result), "\n")
+	said := value(text, maxValue)
+	if more = more || len(text) > maxValue; said == "" {
+		said = "without a last word"
+	}
+	what := "is idle"
+	switch o.TaskStatus() {
+	case troupe.TaskCompleted:
+	case troupe.TaskKilled:
+		what = "was stopped (" + value(o.Error, maxValue) + ")"
+	case troupe.TaskFailed, troupe.TaskRunning:
+		what = "failed (" + value(o.Error, maxError) + ")"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "<task-notification>\n<task-id>%s</task-id>\n<status>%s</status>\n<summary>Member \"%s\" of your "+
+		"team "+
+		"%s: %s</summary>\n", o.TaskID(), o.TaskStatus(), value(o.Name, maxValue), what, said)
+	if more && o.Output != "" {
+		fmt.Fprintf(&b, "<output-file>%s</output-file>\n", value(o.Output, maxError))
+	}
+	return b.String() + "</task-notification>"
+}
