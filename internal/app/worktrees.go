@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -233,96 +232,6 @@ func (l looking) rows(ctx context.Context, q wire.WorktreeQuery) ([]worktree.Row
 		rows = append(rows, more...)
 	}
 	return rows, err
-}
-
-// one is the worktree that a name means: its own, one that begins so, or that of a session.
-func (l looking) one(ctx context.Context, q wire.WorktreeQuery) (worktree.Row, error) {
-	name := q.Name
-	if q.Name = ""; name == "" {
-		return worktree.Row{}, &troupe.UserError{Problem: "the name is empty; is a variable not set?",
-			Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
-	}
-	rows, err := l.rows(ctx, q)
-	if err != nil {
-		return worktree.Row{}, err
-	}
-	if row, err := named(rows, name); !isNotFound(err) {
-		return row, err
-	}
-	if !q.All { // those beside other folders are looked at only if there is need to
-		if rows, err = l.keeper.List(ctx, ""); err != nil {
-			return worktree.Row{}, err
-		}
-		if row, err := named(rows, name); !isNotFound(err) {
-			return row, err
-		}
-	}
-	s, err := l.app.trees.find(ctx, name, q.Cwd)
-	if errors.Is(err, troupe.ErrAmbiguous) {
-		return worktree.Row{}, err
-	}
-	if err == nil {
-		owner := cmp.Or(s.Workspace.Owner, s.ID)
-		if i := slices.IndexFunc(rows, func(r worktree.Row) bool { return r.Workspace.Owner == owner }); i >= 0 {
-			return rows[i], nil
-		}
-		return worktree.Row{}, &troupe.UserError{
-			Problem: fmt.Sprintf("session %s has no folder of its own, or it was removed", s.ID),
-			Hint:    "`troupe worktrees --all` lists them.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
-	}
-	if row, err := l.ofAgent(ctx, rows, name); !isNotFound(err) {
-		return row, err
-	}
-	return worktree.Row{}, &troupe.UserError{
-		Problem: fmt.Sprintf("there is no worktree named %q, and no agent of that name has one", name),
-		Hint:    "`troupe worktrees --all` lists them.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
-}
-
-// ofAgent is the worktree of the only agent of a name.
-func (l looking) ofAgent(ctx context.Context, rows []worktree.Row, name string) (worktree.Row, error) {
-	var found []worktree.Row
-	var names []string
-	for _, row := range rows {
-		if s, err := l.sessionIn(ctx, row.Workspace); err == nil && strings.EqualFold(s.Name, name) {
-			found, names = append(found, row), append(names, row.Workspace.Name)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return worktree.Row{}, troupe.ErrNotFound
-	case 1:
-		return found[0], nil
-	}
-	return worktree.Row{}, &troupe.UserError{Problem: fmt.Sprintf("several agents named %q have worktrees: %s", name,
-		strings.Join(names, ", ")), Hint: "Name the worktree.", Code: troupe.ExitUsage, Err: troupe.ErrAmbiguous}
-}
-
-// named is the one of that name, or the only one whose name begins so.
-func named(rows []worktree.Row, name string) (worktree.Row, error) {
-	var found []worktree.Row
-	var names []string
-	for _, row := range rows {
-		if row.Workspace.Name == name {
-			found = append(found, row)
-			names = append(names, name+" beside "+row.Workspace.Of)
-		}
-	}
-	if len(found) == 0 {
-		for _, row := range rows {
-			if strings.HasPrefix(row.Workspace.Name, name) {
-				found, names = append(found, row), append(names, row.Workspace.Name)
-			}
-		}
-	}
-	switch len(found) {
-	case 0:
-		return worktree.Row{}, troupe.ErrNotFound
-	case 1:
-		return found[0], nil
-	}
-	return worktree.Row{}, &troupe.UserError{Problem: fmt.Sprintf("%q begins the names of several worktrees: %s", name,
-		strings.Join(names, ", ")), Hint: "Type more of the name, or name its session.", Code: troupe.ExitUsage,
-		Err: troupe.ErrAmbiguous}
 }
 
 // known is what is known of a worktree without a look at what it holds.
