@@ -110,9 +110,9 @@ func (a worktrees) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wir
 		for _, c := range changes {
 			written = append(written, c.Path)
 		}
-	} else if written, out.Undo, err = look.writeMerge(ctx, work, changes); err != nil {
+	} else if written, out.Undo, err = look.writeMerge(ctx, work, changes, declined); err != nil {
 		out.Stopped, err = err.Error(), nil
-	} else if len(declined) > 0 && len(merged.Conflicts) == 0 {
+	} else if m.Take != "" && len(merged.Conflicts) == 0 {
 		err = look.keeper.Decline(ctx, work, declined)
 	}
 	if !m.DryRun {
@@ -296,12 +296,14 @@ func (l looking) shown(ctx context.Context, row worktree.Row) wire.Worktree {
 		out.State = wire.WorktreeEmpty
 		return out
 	case row.Ended && !row.Unmerged:
+		out.Declined = row.Declined
 		if out.State = wire.WorktreeMerged; out.Files == 0 && out.Commits == 0 {
 			out.State = wire.WorktreeEmpty
 		}
 		return out
 	}
 	merged, _, _, err := l.merge(ctx, row.Workspace, "")
+	out.Declined = merged.Declined
 	switch {
 	case err != nil && row.Ended:
 		out.State, out.Problem = wire.WorktreeUnmerged, err.Error()
@@ -382,6 +384,13 @@ func (l looking) merge(ctx context.Context, w troupe.Workspace, take string) (ou
 	return out, declined, config.Protect([]string{w.Of}, l.app.dirs, p.settings.Sandbox.DenyWrite, run...).Covers, err
 }
 
+func fileCount(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
+}
+
 // prune removes one worktree, unless something of it would be lost or its session may still need it.
 func (l looking) prune(ctx context.Context, row worktree.Row, dry bool) (wire.PrunedWorktree, error) {
 	out := wire.PrunedWorktree{Worktree: l.shown(ctx, row)}
@@ -395,6 +404,9 @@ func (l looking) prune(ctx context.Context, row worktree.Row, dry bool) (wire.Pr
 		out.Why = w.Problem
 	case w.State == wire.WorktreeUnmerged:
 		out.Why = "it has work that is nowhere else: troupe merge " + w.Name
+	case len(w.Declined) > 0:
+		out.Why = fmt.Sprintf("you kept yours in %s; its version is on %s", fileCount(len(w.Declined)),
+			cmp.Or(w.Branch, w.Folder))
 	case w.Kept != "" && row.There && dry:
 		out.Why = w.Kept // as of its end; what keeps it may be gone by now
 	}
