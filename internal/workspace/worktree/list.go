@@ -159,6 +159,17 @@ func (p place) unmerged(ctx context.Context, rec *record, c *caller, kept kept) 
 	if c == nil {
 		return true
 	}
+	for _, had := range rec.Onto {
+		if had.Tree != tree {
+			continue
+		}
+		// A commit that was collected is in no branch.
+		names, err := c.out(ctx, "for-each-ref", "--format=%(refname)", "--contains", had.Commit, "refs/heads",
+			"refs/remotes", "refs/tags")
+		if err == nil && strings.TrimSpace(names) != "" {
+			return false
+		}
+	}
 	names, err := c.out(ctx, "for-each-ref", "--format=%(refname)", "--contains", tip, "refs/heads", "refs/remotes",
 		"refs/tags")
 	if err != nil {
