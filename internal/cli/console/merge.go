@@ -84,7 +84,7 @@ func (c *Console) Merged(m wire.MergedWorktree) error {
 	case len(m.Files) == 0:
 		fmt.Fprintf(&b, "Nothing of %s was written.\n", name)
 	default:
-		fmt.Fprintf(&b, "Merged %s of %s, +%d -%d. Nothing is committed; see git status and git diff.\n", n, name, m.Added, m.Removed)
+		fmt.Fprintf(&b, "Merged %s of %s, +%d -%d. Nothing is committed; see git diff.\n", n, name, m.Added, m.Removed)
 	}
 	switch {
 	case m.Undo != "":
