@@ -14,8 +14,8 @@ import (
 // writeMerge makes the changes of a person's merge. What the files hold is kept first, and which they are is written
 // down, with the tree of the session whose worktree it is: so that undo finds it, whenever the process dies. undo is
 // the command; "" where there is no such session any more, or nothing was written.
-func (l looking) writeMerge(ctx context.Context, w troupe.Workspace, changes []worktree.Change) (written []string,
-	undo string, err error,
+func (l looking) writeMerge(ctx context.Context, w troupe.Workspace, changes []worktree.Change, declined []string) (
+	written []string, undo string, err error,
 ) {
 	sweepFor(changes)
 	s, err := l.sessionIn(ctx, w)
@@ -27,7 +27,7 @@ func (l looking) writeMerge(ctx context.Context, w troupe.Workspace, changes []w
 		return nil, "", err
 	}
 	journal := mergeJournal(l.app, s.Root)
-	e, err := l.beginMerge(ctx, s.Root, w, changes)
+	e, err := l.beginMerge(ctx, s.Root, w, changes, declined)
 	if err != nil {
 		return nil, "", fmt.Errorf("nothing was written, for undo could not be prepared: %w", err)
 	}
@@ -43,13 +43,13 @@ func (l looking) writeMerge(ctx context.Context, w troupe.Workspace, changes []w
 }
 
 // beginMerge keeps what a merge is about to replace.
-func (l looking) beginMerge(ctx context.Context, root troupe.SessionID, w troupe.Workspace, changes []worktree.Change) (
-	e undoEntry, err error) {
+func (l looking) beginMerge(ctx context.Context, root troupe.SessionID, w troupe.Workspace, changes []worktree.Change,
+	declined []string) (e undoEntry, err error) {
 	h, err := undoing{l.bound}.history(ctx, root)
 	if err != nil {
 		return e, err
 	}
-	e = undoEntry{At: l.app.env.Now(), Last: len(h.turns), Merge: w.Name}
+	e = undoEntry{At: l.app.env.Now(), Last: len(h.turns), Merge: w.Name, Owner: w.Owner, Declined: declined}
 	if n := len(h.steps); n > 0 && !e.At.After(h.steps[n-1].at) { // a clock that was set back
 		e.At = h.steps[n-1].at.Add(1)
 	}
@@ -80,6 +80,7 @@ const mergeTries = 3
 // declined are those of which the folder's own side is taken.
 func mergeTaking(ctx context.Context, k *worktree.Keeper, w troupe.Workspace, into worktree.Into, take string) (
 	out worktree.Merged, declined []string, err error) {
+	into.Anew = take != "" // whoever takes a side may take another one than before
 	for range mergeTries {
 		if out, err = k.Merge(ctx, w, into); err != nil || take == "" || len(out.Conflicts) == 0 {
 			break

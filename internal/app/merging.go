@@ -56,7 +56,7 @@ func (m merger) Merge(env tool.Env, name, take string) (out toolworktree.Merging
 	out.Apply = func(ctx context.Context, keep func([]byte) (string, error)) ([]troupe.FileTouch, error) {
 		touched, err := applyMerge(ctx, row.Workspace.Of, got.Changes, keep)
 		brought(ctx, m.app, row.Workspace, got.Changes[:len(touched)])
-		if err == nil && len(declined) > 0 {
+		if err == nil && take != "" {
 			err = m.app.keeper.Decline(ctx, row.Workspace, declined)
 		}
 		return touched, err

@@ -224,6 +224,12 @@ func (a undoing) applyUndo(ctx context.Context, u Undo, force bool) (undoReport,
 	if err := a.apply(ctx, &r); err != nil {
 		return undoReport{}, fmt.Errorf("nothing was put back: %w", err)
 	}
+	if u.Merge != nil && u.Redo == 0 {
+		if err := a.recall(ctx, u.Merge); err != nil {
+			return r, fmt.Errorf("the files were put back, but what you kept your own of is not shown as a conflict "+
+				"again: %w", err)
+		}
+	}
 	if len(r.Files) > 0 {
 		r.TakeBack = fmt.Sprintf("troupe undo %s --redo", u.Root)
 		if u.Redo > 0 {
@@ -237,6 +243,23 @@ func (a undoing) applyUndo(ctx context.Context, u Undo, force bool) (undoReport,
 		}
 	}
 	return r, nil
+}
+
+// recall has files that a merge declined conflict again.
+func (a undoing) recall(ctx context.Context, m *merging) error {
+	if len(m.declined) == 0 {
+		return nil
+	}
+	rows, err := a.app.keeper.List(ctx, "")
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if row.Workspace.Owner == m.owner {
+			return a.app.keeper.Recall(ctx, row.Workspace, m.declined)
+		}
+	}
+	return nil // it was removed
 }
 
 // tellUndone has the agents know that files are not as they left them.

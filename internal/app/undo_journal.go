@@ -20,15 +20,19 @@ import (
 // is written before the first file is changed, and once more, Done, after the last. One
 // that is not Done was cut off: each of its files holds From or To.
 type undoEntry struct {
-	Number int          `json:"number"`
-	At     time.Time    `json:"at"`
-	Turn   int          `json:"turn,omitempty"`  // back to before this turn of the root,
-	Last   int          `json:"last,omitempty"`  // which had come as far as this one
-	Redo   int          `json:"redo,omitempty"`  // the undo that this one takes back
-	Undid  string       `json:"undid,omitempty"` // the merge that this one takes back alone, and no turn
-	Merge  string       `json:"merge,omitempty"` // it is no undo: a person merged this worktree
-	Files  []undoneFile `json:"files"`
-	Done   bool         `json:"done"`
+	Number int       `json:"number"`
+	At     time.Time `json:"at"`
+	Turn   int       `json:"turn,omitempty"`  // back to before this turn of the root,
+	Last   int       `json:"last,omitempty"`  // which had come as far as this one
+	Redo   int       `json:"redo,omitempty"`  // the undo that this one takes back
+	Undid  string    `json:"undid,omitempty"` // the merge that this one takes back alone, and no turn
+	Merge  string    `json:"merge,omitempty"` // it is no undo: a person merged this worktree
+	// Owner is the one that the worktree was made for, and Declined are the files of which that merge kept the
+	// folder's own side: by its undo they are undecided again.
+	Owner    troupe.SessionID `json:"owner,omitempty"`
+	Declined []string         `json:"declined,omitempty"`
+	Files    []undoneFile     `json:"files"`
+	Done     bool             `json:"done"`
 }
 
 // undoneFile is one file of it. From and To are hashes, "" for a file that is not there. Of a link they begin with

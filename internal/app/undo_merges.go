@@ -32,6 +32,9 @@ type merging struct {
 	index  []int  // of its steps in the history, while the logs are read
 	steps  []step
 	undone bool
+	// Of a person's: whose worktree it was, and the files of which the folder's own side was kept.
+	owner    troupe.SessionID
+	declined []string
 }
 
 func (m *merging) ref() wire.MergeRef { return wire.MergeRef{ID: m.id, Name: m.name} }
@@ -78,7 +81,8 @@ func (h *history) merged(e undoEntry) (out []step) {
 	if len(e.Files) == 0 {
 		return nil
 	}
-	m := h.begin(&merging{id: fmt.Sprint(e.Number), at: e.At, turn: max(1, min(e.Last, len(h.turns))), name: e.Merge})
+	m := h.begin(&merging{id: fmt.Sprint(e.Number), at: e.At, turn: max(1, min(e.Last, len(h.turns))), name: e.Merge,
+		owner: e.Owner, declined: e.Declined})
 	for _, f := range e.Files {
 		s := step{at: e.At, turn: m.turn, agent: "troupe merge " + e.Merge, path: f.Path, from: f.From, to: f.To,
 			half: !e.Done, mode: f.Mode, added: f.Added, removed: f.Removed, of: m}

@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -111,9 +110,9 @@ func (a worktrees) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wir
 		for _, c := range changes {
 			written = append(written, c.Path)
 		}
-	} else if written, out.Undo, err = look.writeMerge(ctx, work, changes); err != nil {
+	} else if written, out.Undo, err = look.writeMerge(ctx, work, changes, declined); err != nil {
 		out.Stopped, err = err.Error(), nil
-	} else if len(declined) > 0 && len(merged.Conflicts) == 0 {
+	} else if m.Take != "" && len(merged.Conflicts) == 0 {
 		err = look.keeper.Decline(ctx, work, declined)
 	}
 	if !m.DryRun {
@@ -235,96 +234,6 @@ func (l looking) rows(ctx context.Context, q wire.WorktreeQuery) ([]worktree.Row
 	return rows, err
 }
 
-// one is the worktree that a name means: its own, one that begins so, or that of a session.
-func (l looking) one(ctx context.Context, q wire.WorktreeQuery) (worktree.Row, error) {
-	name := q.Name
-	if q.Name = ""; name == "" {
-		return worktree.Row{}, &troupe.UserError{Problem: "the name is empty; is a variable not set?",
-			Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
-	}
-	rows, err := l.rows(ctx, q)
-	if err != nil {
-		return worktree.Row{}, err
-	}
-	if row, err := named(rows, name); !isNotFound(err) {
-		return row, err
-	}
-	if !q.All { // those beside other folders are looked at only if there is need to
-		if rows, err = l.keeper.List(ctx, ""); err != nil {
-			return worktree.Row{}, err
-		}
-		if row, err := named(rows, name); !isNotFound(err) {
-			return row, err
-		}
-	}
-	s, err := l.app.trees.find(ctx, name, q.Cwd)
-	if errors.Is(err, troupe.ErrAmbiguous) {
-		return worktree.Row{}, err
-	}
-	if err == nil {
-		owner := cmp.Or(s.Workspace.Owner, s.ID)
-		if i := slices.IndexFunc(rows, func(r worktree.Row) bool { return r.Workspace.Owner == owner }); i >= 0 {
-			return rows[i], nil
-		}
-		return worktree.Row{}, &troupe.UserError{
-			Problem: fmt.Sprintf("session %s has no folder of its own, or it was removed", s.ID),
-			Hint:    "`troupe worktrees --all` lists them.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
-	}
-	if row, err := l.ofAgent(ctx, rows, name); !isNotFound(err) {
-		return row, err
-	}
-	return worktree.Row{}, &troupe.UserError{
-		Problem: fmt.Sprintf("there is no worktree named %q, and no agent of that name has one", name),
-		Hint:    "`troupe worktrees --all` lists them.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
-}
-
-// ofAgent is the worktree of the only agent of a name.
-func (l looking) ofAgent(ctx context.Context, rows []worktree.Row, name string) (worktree.Row, error) {
-	var found []worktree.Row
-	var names []string
-	for _, row := range rows {
-		if s, err := l.sessionIn(ctx, row.Workspace); err == nil && strings.EqualFold(s.Name, name) {
-			found, names = append(found, row), append(names, row.Workspace.Name)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return worktree.Row{}, troupe.ErrNotFound
-	case 1:
-		return found[0], nil
-	}
-	return worktree.Row{}, &troupe.UserError{Problem: fmt.Sprintf("several agents named %q have worktrees: %s", name,
-		strings.Join(names, ", ")), Hint: "Name the worktree.", Code: troupe.ExitUsage, Err: troupe.ErrAmbiguous}
-}
-
-// named is the one of that name, or the only one whose name begins so.
-func named(rows []worktree.Row, name string) (worktree.Row, error) {
-	var found []worktree.Row
-	var names []string
-	for _, row := range rows {
-		if row.Workspace.Name == name {
-			found = append(found, row)
-			names = append(names, name+" beside "+row.Workspace.Of)
-		}
-	}
-	if len(found) == 0 {
-		for _, row := range rows {
-			if strings.HasPrefix(row.Workspace.Name, name) {
-				found, names = append(found, row), append(names, row.Workspace.Name)
-			}
-		}
-	}
-	switch len(found) {
-	case 0:
-		return worktree.Row{}, troupe.ErrNotFound
-	case 1:
-		return found[0], nil
-	}
-	return worktree.Row{}, &troupe.UserError{Problem: fmt.Sprintf("%q begins the names of several worktrees: %s", name,
-		strings.Join(names, ", ")), Hint: "Type more of the name, or name its session.", Code: troupe.ExitUsage,
-		Err: troupe.ErrAmbiguous}
-}
-
 // known is what is known of a worktree without a look at what it holds.
 func (l looking) known(ctx context.Context, row worktree.Row) wire.Worktree {
 	w := row.Workspace
@@ -387,12 +296,14 @@ func (l looking) shown(ctx context.Context, row worktree.Row) wire.Worktree {
 		out.State = wire.WorktreeEmpty
 		return out
 	case row.Ended && !row.Unmerged:
+		out.Declined = row.Declined
 		if out.State = wire.WorktreeMerged; out.Files == 0 && out.Commits == 0 {
 			out.State = wire.WorktreeEmpty
 		}
 		return out
 	}
 	merged, _, _, err := l.merge(ctx, row.Workspace, "")
+	out.Declined = merged.Declined
 	switch {
 	case err != nil && row.Ended:
 		out.State, out.Problem = wire.WorktreeUnmerged, err.Error()
@@ -473,6 +384,13 @@ func (l looking) merge(ctx context.Context, w troupe.Workspace, take string) (ou
 	return out, declined, config.Protect([]string{w.Of}, l.app.dirs, p.settings.Sandbox.DenyWrite, run...).Covers, err
 }
 
+func fileCount(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
+}
+
 // prune removes one worktree, unless something of it would be lost or its session may still need it.
 func (l looking) prune(ctx context.Context, row worktree.Row, dry bool) (wire.PrunedWorktree, error) {
 	out := wire.PrunedWorktree{Worktree: l.shown(ctx, row)}
@@ -486,6 +404,9 @@ func (l looking) prune(ctx context.Context, row worktree.Row, dry bool) (wire.Pr
 		out.Why = w.Problem
 	case w.State == wire.WorktreeUnmerged:
 		out.Why = "it has work that is nowhere else: troupe merge " + w.Name
+	case len(w.Declined) > 0:
+		out.Why = fmt.Sprintf("you kept yours in %s; its version is on %s", fileCount(len(w.Declined)),
+			cmp.Or(w.Branch, w.Folder))
 	case w.Kept != "" && row.There && dry:
 		out.Why = w.Kept // as of its end; what keeps it may be gone by now
 	}

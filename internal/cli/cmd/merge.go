@@ -19,7 +19,8 @@ func newDiff(c *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "diff NAME", Short: "Show what an agent changed in a folder of its own", Args: console.Args(1, 1),
 		Long: `Show what was changed in a folder that an agent has of its own since it began, committed or not, as git
-diff does. NAME is that of the worktree, a beginning that no other has, or its session.`,
+diff does. NAME is that of the worktree beside this folder, or of its agent, a beginning that no other has,
+or its session. One beside another folder is found by the whole id of its session only.`,
 		Example:           "troupe diff fixer\ntroupe diff fixer --stat\ntroupe diff 7k3f | git apply",
 		ValidArgsFunction: c.Worktrees,
 		RunE: inHome(c, func(ctx context.Context, a api.API, args []string) error {
@@ -36,6 +37,7 @@ diff does. NAME is that of the worktree, a beginning that no other has, or its s
 			case c.OutTTY:
 				d.Text = console.Visible(d.Text)
 			}
+			fmt.Fprint(c.Err, c.Beside(d.Worktree))
 			_, err = fmt.Fprint(console.Verbatim(c.Out), console.PaintDiff(c.Color(c.OutTTY), d.Text))
 			return err
 		}),
@@ -170,6 +172,7 @@ func tellHandedBack(ctx context.Context, a api.API, m wire.MergedWorktree) (stri
 // writeHandedBack says what its agent finds now.
 func writeHandedBack(c *console.Console, m wire.MergedWorktree, said string) error {
 	var b strings.Builder
+	b.WriteString(c.Beside(m.Worktree))
 	for _, path := range m.HandedBack {
 		fmt.Fprintf(&b, "marked   %s\n", console.Line(console.InFolder(m.Worktree.Folder, path), 0))
 	}

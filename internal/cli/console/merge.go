@@ -3,8 +3,10 @@ package console
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"strings"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -53,6 +55,7 @@ func PaintDiff(color bool, text string) string {
 func (c *Console) Merged(m wire.MergedWorktree) error {
 	var b strings.Builder
 	name := Line(m.Worktree.Name, 64)
+	b.WriteString(c.Beside(m.Worktree))
 	if m.Worktree.State == wire.WorktreeWorking {
 		fmt.Fprintf(&b, "%s is still at work; this is what it has done so far.\n", Line(m.Worktree.Agent, 64))
 	}
@@ -91,6 +94,15 @@ func (c *Console) Merged(m wire.MergedWorktree) error {
 	}
 	_, err := fmt.Fprint(c.Out, b.String())
 	return err
+}
+
+// Beside says of a worktree that is beside another folder which one that is: what is said of files is about that one.
+func (c *Console) Beside(w wire.Worktree) string {
+	here, err := filepath.EvalSymlinks(c.Cwd)
+	if err != nil || troupe.Within(here, w.Of) {
+		return ""
+	}
+	return fmt.Sprintf("%s is beside another folder: %s\n", Line(w.Name, 64), Line(w.Of, 0))
 }
 
 // InFolder shows what begins with a path below a folder from there.

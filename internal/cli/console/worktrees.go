@@ -53,6 +53,9 @@ func WorktreeHolds(w wire.Worktree) (text string) {
 		text = "nothing"
 	case wire.WorktreeMerged:
 		text = "merged"
+		if n := len(w.Declined); n > 0 {
+			text += ", yours kept in " + Count(n, "file")
+		}
 	case wire.WorktreeUnmerged:
 		text = "unmerged: " + worktreeSums(w.WorktreeSums)
 		if n := len(w.Conflicts); n > 0 {

@@ -27,6 +27,8 @@ type Row struct {
 	Tip           string // the last commit that is known
 	// Unmerged: it has work that neither another branch of the caller's has, nor the caller's folder.
 	Unmerged bool
+	// Declined are files of it of which the caller has kept its own side: that work is in none of its files.
+	Declined []string
 }
 
 // List is all workspaces of the tree that begins at a folder, the oldest first; "": of all trees.
@@ -104,7 +106,9 @@ func (k *Keeper) row(ctx context.Context, rec *record, callers map[string]*calle
 	if row.Unmerged && row.Ended {
 		// Comparing contents is for one at a time. A workspace that something goes on with is not waited for.
 		if release, err := k.holdFor(ctx, string(rec.Workspace.Owner), listWait); err == nil {
-			row.Unmerged = !p.brought(ctx, rec, kept)
+			var all bool
+			all, row.Declined = p.brought(ctx, rec, kept)
+			row.Unmerged = !all
 			release()
 		}
 	}
@@ -114,15 +118,15 @@ func (k *Keeper) row(ctx context.Context, rec *record, callers map[string]*calle
 // listWait is how long a list waits for the operations on one workspace.
 const listWait = time.Second
 
-// brought reports whether the caller's folder has all that the workspace changed, committed or not.
-func (p place) brought(ctx context.Context, rec *record, kept kept) bool {
-	already := false
+// brought reports whether the caller's folder has all that the workspace changed, committed or not, but for what it
+// declined.
+func (p place) brought(ctx context.Context, rec *record, kept kept) (already bool, declined []string) {
 	err := p.k.mergeTree(ctx, p, rec, kept.newest(rec), Into{}, func(m *merging) error {
 		out, err := m.merge(ctx)
-		already = out.Already
+		already, declined = out.Already, out.Declined
 		return err
 	})
-	return err == nil && already
+	return err == nil && already, declined
 }
 
 // tip is the last commit: what the agent's HEAD was, or what was committed for it at an end.
@@ -154,6 +158,17 @@ func (p place) unmerged(ctx context.Context, rec *record, c *caller, kept kept) 
 	}
 	if c == nil {
 		return true
+	}
+	for _, had := range rec.Onto {
+		if had.Tree != tree {
+			continue
+		}
+		// A commit that was collected is in no branch.
+		names, err := c.out(ctx, "for-each-ref", "--format=%(refname)", "--contains", had.Commit, "refs/heads",
+			"refs/remotes", "refs/tags")
+		if err == nil && strings.TrimSpace(names) != "" {
+			return false
+		}
 	}
 	names, err := c.out(ctx, "for-each-ref", "--format=%(refname)", "--contains", tip, "refs/heads", "refs/remotes",
 		"refs/tags")
@@ -238,8 +253,13 @@ func (p place) prune(ctx context.Context, rec *record) (removed bool, why string
 			return false, "the repository it is from cannot be read", nil //nolint:nilerr // it stays, and is said why
 		}
 	}
-	if p.unmerged(ctx, rec, c, kept) && !p.brought(ctx, rec, kept) {
-		return false, "it has work that neither another branch nor " + p.ws.Of + " has", nil
+	if p.unmerged(ctx, rec, c, kept) {
+		switch all, declined := p.brought(ctx, rec, kept); {
+		case !all:
+			return false, "it has work that neither another branch nor " + p.ws.Of + " has", nil
+		case len(declined) > 0:
+			return false, "it has its own version of " + some(declined) + ", of which you kept yours", nil
+		}
 	}
 	if c != nil {
 		if why, err = p.pruneRefs(ctx, rec, c); err != nil {

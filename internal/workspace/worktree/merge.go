@@ -24,6 +24,8 @@ type Into struct {
 	Partial bool
 	// Theirs and Ours are paths of which that side is taken as it is, whatever the other has.
 	Theirs, Ours []string
+	// Anew: what the caller has declined before is a change again, to be decided once more.
+	Anew bool
 	// Judge is asked about the files that conflict before they are handed back; nil: nobody has to be.
 	Judge func(paths []string) error
 }
@@ -55,7 +57,9 @@ type Merged struct {
 	// Snapshot and Result are the trees of the caller's content now, and after it.
 	Snapshot, Result      string
 	Files, Added, Removed int
-	// Already: the caller has all of it.
+	// Declined are files of which the caller has kept its own side, and has another content than the workspace.
+	Declined []string
+	// Already: the caller has all of it, but for what it declined.
 	Already bool
 }
 
@@ -345,6 +349,9 @@ func (m *merging) merge(ctx context.Context) (Merged, error) {
 		out.Changes, out.Result = changes, o.tree
 	}
 	out.Already = len(changes) == 0 && len(out.Conflicts) == 0
+	if out.Declined, err = m.keptOwn(ctx); err != nil {
+		return out, err
+	}
 	return out, m.measure(ctx, &out, o.tree)
 }
 

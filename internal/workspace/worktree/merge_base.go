@@ -47,9 +47,12 @@ func (m *merging) settleBase(ctx context.Context) error {
 			return err
 		}
 	}
-	chosen, err := m.declined(ctx)
-	if err != nil {
-		return err
+	chosen := map[string]entry{}
+	if !m.in.Anew {
+		var err error
+		if chosen, err = m.declined(ctx); err != nil {
+			return err
+		}
 	}
 	for _, pick := range []struct {
 		names []string
@@ -67,12 +70,13 @@ func (m *merging) settleBase(ctx context.Context) error {
 			chosen[name] = have[name]
 		}
 	}
+	var err error
 	m.base, err = graft(ctx, r, m.base, chosen)
 	return err
 }
 
-// Decline remembers that the caller has taken its own side of files: what the workspace has of them now is no
-// change any more.
+// Decline remembers of which files the caller has taken its own side: what the workspace has of them now is no change
+// any more. What was declined before and is not among them was decided anew, and is no more declined.
 func (k *Keeper) Decline(ctx context.Context, ws troupe.Workspace, paths []string) error {
 	return k.merging(ctx, ws, Into{}, func(m *merging) error {
 		var names []string
@@ -83,14 +87,33 @@ func (k *Keeper) Decline(ctx context.Context, ws troupe.Workspace, paths []strin
 		if err != nil {
 			return err
 		}
-		if m.rec.Declined == nil {
-			m.rec.Declined = map[string]string{}
-		}
+		m.rec.Declined = map[string]string{}
 		for _, name := range names {
 			m.rec.Declined[name] = have[name].mode + " " + have[name].id
 		}
 		return m.k.write(m.p, m.rec)
 	})
+}
+
+// Recall forgets that files were declined.
+func (k *Keeper) Recall(ctx context.Context, ws troupe.Workspace, paths []string) error {
+	return k.merging(ctx, ws, Into{}, func(m *merging) error {
+		for _, path := range paths {
+			delete(m.rec.Declined, strings.TrimPrefix(path, m.in.Folder+"/"))
+		}
+		return m.k.write(m.p, m.rec)
+	})
+}
+
+// keptOwn are the files that were declined and of which the two sides have not the same by now.
+func (m *merging) keptOwn(ctx context.Context) ([]string, error) {
+	declined, err := m.declined(ctx)
+	if err != nil || len(declined) == 0 {
+		return nil, err
+	}
+	names := slices.Sorted(maps.Keys(declined))
+	ours, err := m.r.entries(ctx, m.ours, names)
+	return slices.DeleteFunc(names, func(name string) bool { return ours[name] == declined[name] }), err
 }
 
 // declined are the files that the workspace still has as the caller declined them.

@@ -69,8 +69,18 @@ func (m *merging) onto(ctx context.Context, branch string) (int, *Conflict, erro
 		}
 		tip, commits, conflict, err = m.replay(ctx, start, steps)
 	}
-	if err != nil || conflict != nil || tip == was || tip == "" {
+	if err != nil || conflict != nil || tip == "" {
 		return 0, conflict, err
+	}
+	had := replayed{Tree: m.raw, Commit: tip}
+	if !slices.Contains(m.rec.Onto, had) { // before the branch has it: alone it says nothing
+		m.rec.Onto = append(m.rec.Onto, had)
+		if err := m.k.write(m.p, m.rec); err != nil {
+			return 0, nil, err
+		}
+	}
+	if tip == was {
+		return 0, nil, nil
 	}
 	if was == "" {
 		was = strings.Repeat("0", len(tip))

@@ -40,6 +40,8 @@ type record struct {
 	Offered []string `json:",omitempty"`
 	Brought []string `json:",omitempty"`
 	Handed  []handed `json:",omitempty"`
+	// Onto are commits that --into made, with what the workspace had then: a branch that reaches one has that.
+	Onto []replayed `json:",omitempty"`
 	// Declined are files of which the caller has taken its own side, with what the workspace had of each then.
 	Declined map[string]string `json:",omitempty"`
 	// Tips is a commit over the branches and tags that the agent's repository was born with, which the caller's keeps
@@ -48,6 +50,9 @@ type record struct {
 	// Result is of the last end.
 	Result *troupe.WorkspaceResult `json:",omitempty"`
 }
+
+// replayed is what a workspace had, as a tree, and the commit that it is in.
+type replayed struct{ Tree, Commit string }
 
 // recordMost is more than any record has.
 const recordMost = 16 << 20

@@ -1,0 +1,139 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
+	"github.com/troupe-dev/troupe/internal/workspace/worktree"
+)
+
+// What people type for a worktree means one beside their folder: a command that writes must not go to another project
+// because of a word that happens to begin a name or an id there. Only a whole id of a session is meant wherever it is.
+
+// one is the worktree that a name means.
+func (l looking) one(ctx context.Context, q wire.WorktreeQuery) (worktree.Row, error) {
+	name := q.Name
+	if q.Name = ""; name == "" {
+		return worktree.Row{}, &troupe.UserError{Problem: "the name is empty; is a variable not set?",
+			Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
+	}
+	rows, err := l.rows(ctx, q)
+	if err != nil {
+		return worktree.Row{}, err
+	}
+	if row, err := l.match(ctx, rows, name); !isNotFound(err) {
+		return row, err
+	}
+	// A name that is ambiguous among all sessions may be that of no worktree here: then it is not found.
+	s, noSession := l.app.trees.find(ctx, name, q.Cwd)
+	if row, ok := ownedBy(rows, s); ok && noSession == nil {
+		return row, nil
+	}
+	all := rows
+	if !q.All {
+		if all, err = l.keeper.List(ctx, ""); err != nil {
+			return worktree.Row{}, err
+		}
+	}
+	row, there := ownedBy(all, s)
+	there = there && noSession == nil
+	if id, whole := troupe.ParseSessionID(name); whole {
+		if there {
+			return row, nil
+		}
+		if row, ok := ownedBy(all, troupe.Session{ID: id}); ok { // its session was removed
+			return row, nil
+		}
+	}
+	if !there {
+		if row, err = l.match(ctx, all, name); !isNotFound(err) && err != nil {
+			return worktree.Row{}, err
+		}
+		there = err == nil
+	}
+	if there {
+		return worktree.Row{}, &troupe.UserError{
+			Problem: fmt.Sprintf("the worktree %s is beside %s, and not beside this folder", row.Workspace.Name,
+				row.Workspace.Of),
+			Hint: "Run it there: cd " + row.Workspace.Of, Code: troupe.ExitUsage}
+	}
+	if noSession == nil && (s.Name == name || string(s.ID) == name || strings.Contains(name, "/")) {
+		return worktree.Row{}, &troupe.UserError{
+			Problem: fmt.Sprintf("session %s has no folder of its own, or it was removed", s.ID),
+			Hint:    "`troupe worktrees --all` lists them.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
+	}
+	return worktree.Row{}, &troupe.UserError{
+		Problem: fmt.Sprintf("there is no worktree named %q, and no agent of that name has one", name),
+		Hint:    "`troupe worktrees --all` lists them.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
+}
+
+// ownedBy is the worktree of a session, or of the one whose folder it works in.
+func ownedBy(rows []worktree.Row, s troupe.Session) (worktree.Row, bool) {
+	owner := cmp.Or(s.Workspace.Owner, s.ID)
+	i := slices.IndexFunc(rows, func(r worktree.Row) bool { return r.Workspace.Owner == owner })
+	if i < 0 {
+		return worktree.Row{}, false
+	}
+	return rows[i], true
+}
+
+// match is the one of some worktrees that a name means: its own, that of its agent, one that begins so, or the beginning
+// of its agent's id.
+func (l looking) match(ctx context.Context, rows []worktree.Row, name string) (worktree.Row, error) {
+	var own, agents, begin, ids []worktree.Row
+	for _, row := range rows {
+		s, err := l.sessionIn(ctx, row.Workspace)
+		if err != nil && !isNotFound(err) {
+			return worktree.Row{}, err
+		}
+		if row.Workspace.Name == name {
+			own = append(own, row)
+		}
+		if err == nil && (strings.EqualFold(s.Name, name) || l.known(ctx, row).Agent == name) {
+			agents = append(agents, row)
+		}
+		if strings.HasPrefix(row.Workspace.Name, name) {
+			begin = append(begin, row)
+		}
+		if strings.HasPrefix(string(row.Workspace.Owner), name) || strings.HasPrefix(string(s.ID), name) {
+			ids = append(ids, row)
+		}
+	}
+	for _, found := range []struct {
+		rows []worktree.Row
+		many string
+		hint string
+	}{
+		{own, "several worktrees are named %q: %s", "Name its session."},
+		{agents, "several agents named %q have worktrees: %s", "Name the worktree."},
+		{begin, "%q begins the names of several worktrees: %s", "Type more of the name, or name its session."},
+		{ids, "%q begins the ids of the agents of several worktrees: %s", "Name the worktree."},
+	} {
+		switch len(found.rows) {
+		case 0:
+			continue
+		case 1:
+			return found.rows[0], nil
+		}
+		return worktree.Row{}, &troupe.UserError{Problem: fmt.Sprintf(found.many, name, namesOf(found.rows)),
+			Hint: found.hint, Code: troupe.ExitUsage, Err: troupe.ErrAmbiguous}
+	}
+	return worktree.Row{}, troupe.ErrNotFound
+}
+
+// namesOf are their names; with the folder that each is beside where that is not the same of all.
+func namesOf(rows []worktree.Row) string {
+	names := make([]string, len(rows))
+	for i, row := range rows {
+		names[i] = row.Workspace.Name
+		if slices.ContainsFunc(rows, func(o worktree.Row) bool { return o.Workspace.Of != row.Workspace.Of }) {
+			names[i] += " beside " + row.Workspace.Of
+		}
+	}
+	return strings.Join(names, ", ")
+}
