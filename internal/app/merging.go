@@ -96,7 +96,7 @@ func (m merger) HandBack(ctx context.Context, env tool.Env, name string, judged 
 			w.Name), nil
 	}
 	text := fmt.Sprintf("The worktree %s has what your folder has now, and the conflicts between markers in: %s.",
-		w.Name, namesOf(got.Marked))
+		w.Name, fileNames(got.Marked))
 	if len(got.Open) > 0 {
 		text += "\nNot shown by markers: " + conflictText(w.Name, got.Open)
 	}
@@ -342,7 +342,7 @@ func publish(of string, s *files.Staged, c worktree.Change) error {
 // nameOf is a file's name as it stands in what a model is told: on one line, and no mark of the runtime's.
 func nameOf(path string) string { return troupe.Escape(troupe.VisibleLine(path)) }
 
-func namesOf(paths []string) string {
+func fileNames(paths []string) string {
 	names := make([]string, len(paths))
 	for i, path := range paths {
 		names[i] = nameOf(path)
