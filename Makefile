@@ -22,6 +22,9 @@ WHOLE         := ./internal/e2e ./internal/sandbox ./internal/sim ./internal/app
 	./internal/tool/search ./internal/tool/web
 # Those of them in which the race detector may find something, and all others.
 RACED          = $(filter-out %/e2e %/archtest,$(WHOLE)) $$($(GO) list ./... | grep -vE '/internal/(e2e|archtest)$$')
+# For both runs of `make test`, such as -count=1; and how often test-soak makes them.
+TESTFLAGS     ?=
+N             ?= 20
 # How the picture in the README is taken.
 PICTURE       ?= docs/demo.svg
 COLUMNS_SHOWN ?= 100
@@ -41,7 +44,7 @@ RACE     = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 UNRACED := -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc/...=-race=false
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo test test-long test-projects test-corpus test-mcp fmt lint bench fuzz picture loc clean
+.PHONY: help build demo test test-whole test-raced test-skipped test-soak test-long test-projects test-corpus test-mcp fmt lint bench fuzz picture loc clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
@@ -58,12 +61,25 @@ demo: build ## a whole run in a temporary folder, offline and without a key
 # the race detector to find beyond the few that -short leaves to the second run; archtest runs nothing side
 # by side. The longest packages come first: go test starts them in the order given. The linter has vetted all.
 # Without the symbols for debuggers, which the detector's reports do not need, the second run links faster.
-test: lint build ## everything a change must pass
+test: ## everything a change must pass; says how long each part took
+	@for part in lint build test-whole test-raced test-skipped; do \
+		from=$$(date +%s); $(MAKE) --no-print-directory $$part || exit 1; \
+		took="$$took  $$part $$(($$(date +%s) - from)) s"; \
+	done; echo "Took:$$took"
+
+test-whole: build
 	@rm -f bin/skips.txt
+	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe $(SKIPS) $(GO) test $(TESTFLAGS) -vet=off -timeout 15m -parallel 4 $(WHOLE)
+
+test-raced:
 	@[ -n "$(RACE)" ] || echo "No C compiler here (Debian: apt-get install gcc libc6-dev): the tests run WITHOUT the race detector."
-	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe $(SKIPS) $(GO) test -vet=off -timeout 15m -parallel 4 $(WHOLE)
-	$(SKIPS) $(GO) test -short $(RACE) $(if $(RACE),$(UNRACED)) -ldflags='-s -w' -vet=off -timeout 15m $(RACED)
+	$(SKIPS) $(GO) test $(TESTFLAGS) -short $(RACE) $(if $(RACE),$(UNRACED)) -ldflags='-s -w' -vet=off -timeout 15m $(RACED)
+
+test-skipped:
 	@$(GO) run ./scripts/skips -show bin/skips.txt
+
+test-soak: build ## both runs of `make test`, N times (20) beside two busy loops; a line for each, also in bin/soak.txt
+	$(GO) run ./scripts/soak -n $(N) -o bin/soak.txt $(MAKE) -k --no-print-directory test-whole test-raced TESTFLAGS=-count=1
 
 test-long: build ## what takes longer: all attacks on every kernel, 5,000 agents in one reply, 50 worktrees, and many more kills and seeds
 	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe TROUPE_ALL_ATTACKS=1 TROUPE_ALL_AGENTS=1 $(GO) test -timeout 90m -parallel 4 ./internal/e2e ./internal/sandbox

@@ -64,7 +64,7 @@ func (w *world) genSettings(t *rapid.T) {
 	var rules []string
 	for most, e := range []string{`"deny"`, `"ask"`, `"allow"`} {
 		some := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{`"Bash(make:*)"`, `"Bash(rm:*)"`, `"Edit"`, `"Bash"`,
-			`"Edit(/src/**)"`, `"Read(//etc/**)"`, `"WebFetch"`, `"Agent"`, `"mcp__s"`, `"mcp__tester__t0"`}), 0,
+			`"Edit(/src/**)"`, fmt.Sprintf(`"Edit(/%s/src/**)"`, w.dir), `"Read(//etc/**)"`, `"WebFetch"`, `"Agent"`, `"mcp__s"`, `"mcp__tester__t0"`}), 0,
 			most+1,
 			rapid.ID[string]).Draw(t, "rules")
 		rules = append(rules, e+": ["+strings.Join(some, ", ")+"]")
@@ -225,8 +225,18 @@ func (w *world) open(t *rapid.T, trusted bool, place wire.Place) *reader {
 
 func is(path string) bool { _, err := os.Stat(path); return err == nil }
 
+// at is where agents of a world work: in its folder, or in a worktree of their own that was made of it.
+func (w *world) at(own bool) session.Place {
+	if !own {
+		return session.Place{Cwd: w.dir}
+	}
+	tree := filepath.Join(w.root, "trees/own")
+	return session.Place{Cwd: w.dir, Work: troupe.Workspace{Kind: troupe.WorkspaceTree, Owner: "aaaaaaaaaaaa", From: w.dir,
+		Of: w.dir, Top: tree, Folder: tree}}
+}
+
 // decide is what the gate says of a call, with hooks as they were heard and skills in use.
-func (r *reader) decide(c wire.Call, said *troupe.Judgement, uses []troupe.SkillUse) troupe.Decision {
+func (r *reader) decide(c wire.Call, own bool, said *troupe.Judgement, uses []troupe.SkillUse) troupe.Decision {
 	denied := func(err error) troupe.Decision { return troupe.Decision{Effect: troupe.Deny, Why: err.Error()} }
 	c.Tool = r.tools.gate.Canonical(c.Tool)
 	chain, err := r.chain(c)
@@ -246,14 +256,64 @@ func (r *reader) decide(c wire.Call, said *troupe.Judgement, uses []troupe.Skill
 	if last := &chain[len(chain)-1]; r.later(c.Tool) && len(chain) == 1 {
 		last.Offered = append(slices.Clip(last.Offered), c.Tool)
 	}
-	q := session.QueryIn(r.guard, session.Place{Cwd: r.w.dir}, access)
-	q.Tool, q.Chain, q.Home, q.Roots, q.Judged = c.Tool, chain, r.w.root+"/home", []string{r.w.dir}, said
+	place := r.w.at(own)
+	chain = gate.Mirror(chain, place.Work, r.w.root+"/home", place.Work.Of)
+	q := session.QueryIn(r.guard, place, access)
+	q.Tool, q.Chain, q.Home, q.Roots, q.Judged = c.Tool, chain, r.w.root+"/home", []string{place.Dir()}, said
 	for _, u := range uses {
 		if u.Folder != "" {
 			q.Readable = append(q.Readable, u.Folder)
 		}
 	}
 	return r.tools.gate.Decide(q)
+}
+
+// confine is what a command of the main agent is left by a kernel, in words that can be compared: where it may write, and
+// what it may not change or read.
+func (r *reader) confine(t *rapid.T, own bool) (writable, kept []string) {
+	chain, err := r.chain(wire.Call{Tool: "Bash"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := r.w.at(own)
+	chain, roots := gate.Mirror(chain, place.Work, r.w.root+"/home", place.Work.Of), []string{place.Dir()}
+	conf, _, err := r.guard.Confine(t.Context(), session.Confine{Level: troupe.LevelWorkspace,
+		Session:    troupe.Session{ID: "aaaaaaaaaaaa", Cwd: place.Cwd, Workspace: place.Work},
+		Unreadable: gate.Unreadable(chain, roots, r.w.root+"/home"), Hides: gate.HidesFor(chain, roots, r.w.root+"/home"),
+		Unwritable: gate.Unwritable(chain, roots, r.w.root+"/home"), Keeps: gate.Kept(chain, roots, r.w.root+"/home")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range conf.Hidden {
+		if troupe.Within(path, r.w.root) { // the others are temporary folders of other processes
+			kept = append(kept, "hidden "+path)
+		}
+	}
+	for _, rel := range []string{".git/config", ".git/hooks/pre-commit", ".claude/settings.json", ".claude/agents/a.md",
+		".mcp.json", "CLAUDE.md", "src/x.go", "src/new.go", ".troupe/config.yaml", ".vscode/tasks.json"} {
+		if path := filepath.Join(place.Dir(), rel); conf.Guarded != nil && conf.Guarded(path) != "" {
+			kept = append(kept, "guarded "+path)
+		}
+	}
+	if !conf.Network.All {
+		kept = append(kept, "the network")
+	}
+	return slices.Concat(conf.Writable, conf.Scratch), kept
+}
+
+// narrows fails where a command in a world may write more, or change, read or reach what it could not before.
+func (r *reader) narrows(t *rapid.T, own bool, wasWritable, wasKept []string) {
+	writable, kept := r.confine(t, own)
+	for _, path := range writable {
+		if !slices.Contains(wasWritable, path) {
+			t.Fatalf("a command may write %s (in a worktree: %v)", path, own)
+		}
+	}
+	for _, what := range wasKept {
+		if path, hidden := strings.CutPrefix(what, "hidden "); !slices.Contains(kept, what) && (!hidden || is(path)) {
+			t.Fatalf("a command is not kept any more from %s (in a worktree: %v)", what, own)
+		}
+	}
 }
 
 // hear runs the hooks that are due before a call.
@@ -364,11 +424,20 @@ func TestNoWorldWidens(t *testing.T) {
 		w.genSettings(t)
 		calls := worldCalls(w.dir, w.root+"/home")
 		plain, before := w.open(t, false, wire.Place{}), map[string]troupe.Decision{}
-		for _, agent := range []string{"", "Explore", "Plan"} {
-			for _, c := range calls {
-				c.Agent = agent
-				before[agent+c.Tool+string(c.Input)] = plain.decide(c, nil, nil)
+		w.write(t, "trees/own/src/x.go", "x")
+		calls = append(calls, worldCalls(w.at(true).Dir(), w.root+"/home")...)
+		key := func(kind string, own bool, c wire.Call) string { return fmt.Sprint(kind, own, c.Tool, string(c.Input)) }
+		for _, own := range []bool{false, true} {
+			for _, agent := range []string{"", "Explore", "Plan"} {
+				for _, c := range calls {
+					c.Agent = agent
+					before[key(agent, own, c)] = plain.decide(c, own, nil, nil)
+				}
 			}
+		}
+		var writable, kept [2][]string // before the world is there
+		for i, own := range []bool{false, true} {
+			writable[i], kept[i] = plain.confine(t, own)
 		}
 		trusted := rapid.Bool().Draw(t, "trusted")
 		w.genWorld(t, trusted)
@@ -383,6 +452,11 @@ func TestNoWorldWidens(t *testing.T) {
 				h.Agent != "" && troupe.Within(h.Source, w.root+"/home/kit") {
 				t.Fatalf("the hook runs: %+v", h)
 			}
+		}
+		// What files instruct agents to do is told to models, and nothing else reads it.
+		tried["instructions"] += len((&instructions{}).load(with.app, with.guard, w.dir, true).Files)
+		for i, own := range []bool{false, true} {
+			with.narrows(t, own, writable[i], kept[i])
 		}
 		agents := append([]string{""}, names(with.profiles.Types)...)
 		for range 80 {
@@ -404,15 +478,15 @@ func TestNoWorldWidens(t *testing.T) {
 					tried["another input"]++
 				}
 			}
-			kind := with.stays(c)
-			was, known := before[kind+c.Tool+string(c.Input)]
+			kind, own := with.stays(c), rapid.Bool().Draw(t, "in a worktree")
+			was, known := before[key(kind, own, c)]
 			if !known {
-				was = plain.decide(wire.Call{Agent: kind, Tool: c.Tool, Input: c.Input}, nil, nil)
+				was = plain.decide(wire.Call{Agent: kind, Tool: c.Tool, Input: c.Input}, own, nil, nil)
 			}
 			// What hooks say may allow what nothing but the end of the table asks about.
-			with, most := with.decide(c, said, uses), was
+			with, most := with.decide(c, own, said, uses), was
 			if said != nil && (was.Step == gate.StepAsk || was.Step == gate.StepReadOnlyRun) {
-				most = plain.decide(wire.Call{Agent: kind, Tool: c.Tool, Input: c.Input}, said, nil)
+				most = plain.decide(wire.Call{Agent: kind, Tool: c.Tool, Input: c.Input}, own, said, nil)
 				if most.Sandbox == troupe.LevelNone && was.Sandbox != troupe.LevelNone && was.Sandbox != "" {
 					t.Fatalf("a hook has %s %s run in no sandbox: %+v was %+v", c.Tool, c.Input, most, was)
 				}
@@ -422,8 +496,8 @@ func TestNoWorldWidens(t *testing.T) {
 			}
 			tried[string(with.Effect)]++
 			if rights(with) > rights(most) {
-				t.Fatalf("%q: %s %s is %+v (hooks said %+v, skills %+v); without all that it is %+v", c.Agent, c.Tool,
-					c.Input, with, said, uses, most)
+				t.Fatalf("%q: %s %s is %+v (in a worktree: %v, hooks said %+v, skills %+v); without all that it is %+v", c.Agent, c.Tool,
+					c.Input, with, own, said, uses, most)
 			}
 		}
 		if err := errors.Join(plain.close(), with.close(), os.RemoveAll(w.root)); err != nil {
@@ -431,7 +505,7 @@ func TestNoWorldWidens(t *testing.T) {
 		}
 	})
 	t.Logf("%d worlds: %v", n, tried)
-	for _, what := range []string{"deny", "ask", "allow", "a hook's allow", "another input"} {
+	for _, what := range []string{"deny", "ask", "allow", "a hook's allow", "another input", "instructions"} {
 		if !t.Failed() && tried[what] == 0 {
 			t.Errorf("nothing of this was tried: %s, of %v", what, slices.Sorted(maps.Keys(tried)))
 		}

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -16,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // newFixture makes the repository that the recorded commands run in.
@@ -81,6 +83,40 @@ func changes(before, after map[string]string) []string {
 		}
 	}
 	return list
+}
+
+// restore makes a folder what it was, from a copy: only what differs, for to make all of it anew takes seconds.
+func restore(t *testing.T, dir, kept string, first map[string]string) {
+	t.Helper()
+	now := state(t, dir)
+	for _, path := range slices.Sorted(maps.Keys(now)) {
+		if was, now := first[path], now[path]; was != now && (was == "" || was[0] != 'd' || now[0] != 'd') {
+			if err := os.RemoveAll(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(first)) {
+		if _, err := os.Lstat(path); err == nil {
+			continue // it was never changed, or came back with its folder
+		}
+		from := filepath.Join(kept, strings.TrimPrefix(path, dir))
+		if out, err := exec.CommandContext(t.Context(), "cp", "-a", from, path).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	for _, path := range slices.Backward(slices.Sorted(maps.Keys(first))) { // a folder's time after what is in it
+		info, err := os.Lstat(filepath.Join(kept, strings.TrimPrefix(path, dir)))
+		if err == nil && info.IsDir() {
+			err = errors.Join(os.Chmod(path, info.Mode()), os.Chtimes(path, time.Time{}, info.ModTime()))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if list := changes(first, state(t, dir)); len(list) > 0 {
+		t.Fatalf("it is not as it was: %q", list)
+	}
 }
 
 // brief: the same again on lesser kernels, or by another user, is left out.
@@ -300,11 +336,12 @@ func recordedHostileRepositories(t *testing.T, o Options, sampled bool) {
 	if out, _, _ := r.plain("cp -a " + fixture + " " + kept); out != "" {
 		t.Fatal(out)
 	}
+	first := state(t, fixture)
 	for i, row := range rows(t, "hostile_repo.tsv") {
 		if row[5] == "pty" || sampled && i%4 != 0 {
 			continue
 		}
-		r.plain("rm -rf " + fixture + "; cp -a " + kept + " " + fixture)
+		restore(t, fixture, kept, first)
 		r.plain(unquote(t, row[2]))
 		before := state(t, fixture)
 		out, _, w := r.brief(unquote(t, row[3]))

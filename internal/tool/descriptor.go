@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -134,8 +135,12 @@ func (s Set) With(more ...Descriptor) Set {
 	}
 	all := NewSet(append(out, more...)...)
 	h := NewHasher()
-	for _, d := range more {
-		_, _ = fmt.Fprintf(h, "%q %q %s\n", d.Name, d.Description, d.Schema)
+	var line []byte
+	for i := range more {
+		line = append(strconv.AppendQuote(line[:0], more[i].Name), ' ')
+		line = append(strconv.AppendQuote(line, more[i].Description), ' ')
+		line = append(append(line, more[i].Schema...), '\n')
+		_, _ = h.Write(line)
 	}
 	all.stamp = h.Sum()
 	return all

@@ -17,16 +17,25 @@ import (
 	"github.com/troupe-dev/troupe/internal/tool"
 )
 
-// fifty is a user with fifty servers, half of them programs, of which each offers twenty tools that are kept. None of
-// them can be started.
-func fifty(tb testing.TB) (*Registry, Places) {
+// fifty is a user with fifty servers, half of them programs, of which each offers twenty tools that are kept, with so many
+// parameters. None of them can be started.
+func fifty(tb testing.TB, parameters int) (*Registry, Places) {
 	tb.Helper()
 	dir := tb.TempDir()
 	kept := Kept(filepath.Join(dir, "kept"))
 	var list mcp.List
+	properties := make(map[string]any)
+	for i := range parameters {
+		properties[fmt.Sprintf("parameter_%d", i)] = map[string]any{"type": "string",
+			"description": "What it is, as servers tell it, in a sentence or two that models read."}
+	}
+	schema, err := json.Marshal(map[string]any{"type": "object", "properties": properties})
+	if err != nil {
+		tb.Fatal(err)
+	}
 	for i := range 20 {
 		list.Tools = append(list.Tools, mcp.Tool{Name: fmt.Sprintf("tool_%02d", i), Description: "Does what it is for.",
-			Schema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`)})
+			Schema: schema})
 	}
 	all := map[string]any{}
 	for i := range 50 {
@@ -83,14 +92,18 @@ func begins(tb testing.TB, r *Registry, p Places) {
 // prepared for them, until one is called.
 func TestFiftyServers(t *testing.T) {
 	t.Parallel()
-	r, p := fifty(t)
+	r, p := fifty(t, 1)
 	begins(t, r, p)
 }
 
 // BenchmarkFiftyServers: what fifty servers cost a session that begins and uses none.
 func BenchmarkFiftyServers(b *testing.B) {
-	r, p := fifty(b)
-	for b.Loop() {
-		begins(b, r, p)
+	for _, parameters := range []int{1, 10} {
+		b.Run(fmt.Sprint("parameters=", parameters), func(b *testing.B) {
+			r, p := fifty(b, parameters)
+			for b.Loop() {
+				begins(b, r, p)
+			}
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -131,7 +132,8 @@ func (f *fake) Begin(_ context.Context, b wire.Begin) (wire.Begun, error) {
 	}
 	f.tell(strings.TrimSpace(fmt.Sprintf("begin %s%v %s %s", b.Resume, b.Continue, b.Model, b.Mode)))
 	if len(f.history) == 0 {
-		f.add(rootID, troupe.Created{Profile: troupe.Profile{Type: "main"}, Workspace: worksIn(b.Worktree)})
+		f.add(rootID, troupe.Created{Profile: troupe.Profile{Type: cmp.Or(b.Agent, "main")},
+			Workspace: worksIn(b.Worktree)})
 	}
 	if b.Prompt != "" {
 		f.add(rootID, troupe.Started{Run: 1})
@@ -359,6 +361,9 @@ func (f *fake) Stop(_ context.Context, id troupe.SessionID, s wire.Stop) error {
 
 func (f *fake) Background(_ context.Context, id troupe.SessionID) error {
 	f.tell("background " + string(id))
+	if f.heard != nil {
+		f.heard(f, "background "+string(id))
+	}
 	return nil
 }
 

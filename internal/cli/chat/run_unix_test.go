@@ -4,6 +4,7 @@ package chat
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -52,7 +53,7 @@ func sitAt(t *testing.T, f *fake, b wire.Begin, width int) *person {
 		Lookup: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
 		Now:    func() time.Time { return time.Unix(p.seconds.Load(), 0) },
 	}
-	b.Cwd = t.TempDir()
+	b.Cwd = cmp.Or(b.Cwd, t.TempDir())
 	p.cwd = b.Cwd
 	go func() {
 		defer close(gone)

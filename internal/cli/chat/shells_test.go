@@ -89,6 +89,41 @@ func TestForegroundCommand(t *testing.T) {
 	f.heardAll(t, "begin false", "go", "stop m00000000000 now=true tree=false")
 }
 
+// TestCommandMovedToBackground: Ctrl-B has a command that is waited for go on in the background, and /background does; the
+// conversation says under which id, and goes on.
+func TestCommandMovedToBackground(t *testing.T) {
+	t.Parallel()
+	f := func() *fake {
+		return newFake(func(f *fake, what string) {
+			switch what {
+			case "serve":
+				f.add(rootID, troupe.CallSealed{Reply: 1, Model: "anthropic/opus"}, troupe.Replied{Reply: 1,
+					Blocks: []troupe.Block{callBlock(1, 0, "Bash", `{"command":"npm start"}`),
+						callBlock(1, 1, "Bash", `{"command":"npm run watch -- --with-all-that-it-can-be-told-of"}`)}})
+				f.prints(troupe.Coord{Reply: 1}, "listening on 8080\n")
+			case "background " + string(rootID):
+				for i, id := range []troupe.TaskID{"b1.0", "b1.1"} {
+					moved := finished(1, i, "Bash", "it was moved to the background, where it goes on.")
+					moved.Task = &troupe.Task{ID: id, Kind: troupe.TaskShell, Status: troupe.TaskRunning, Background: true}
+					moved.Caller = &troupe.Caller{Name: "you"}
+					f.add(rootID, moved)
+				}
+				f.says("It listens.")
+			}
+		})
+	}
+	for name, keys := range map[string]string{"background-key": "\x02", "background-word": "/background\r"} {
+		screens(t, name, f, wire.Begin{}, func(p *person, f *fake) {
+			p.Keys("serve\r")
+			p.seconds.Store(9)
+			p.shows("listening on 8080")
+			p.Keys(keys)
+			f.heardAll(t, "begin false", "serve", "background m00000000000")
+			p.sees("4 s\n>")
+		})
+	}
+}
+
 // TestForegroundCommandEnds: a command whose end its agent has not read, because it waits for something else, is not
 // followed for ever.
 func TestForegroundCommandEnds(t *testing.T) {

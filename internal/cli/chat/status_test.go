@@ -35,6 +35,23 @@ func TestBannerAndStatus(t *testing.T) {
 		})
 }
 
+// TestMainAgentOfAType: with --agent NAME the first line, the one above the prompt and /status say who the main agent
+// is.
+func TestMainAgentOfAType(t *testing.T) {
+	t.Parallel()
+	screensOf(t, "agent", func() *fake { return newFake(func(f *fake, _ string) { f.says("I only **look**.") }) },
+		wire.Begin{Role: wire.Role{Agent: "reviewer"}, Cwd: "/ws/project", Permissions: wire.Permissions{Mode: troupe.ModePlan}},
+		func(p *person, _ *fake) {
+			const above = "· opus · reviewer · plan · project\n>"
+			p.sees(above)
+			p.Keys("who are you?\r")
+			p.sees("1.5 s\n" + above)
+			p.Keys("/status\r")
+			p.shows("\nagent    reviewer\n")
+			p.sees("0 commands\n" + above)
+		})
+}
+
 // TestNoProviderIsSaid: at the start, and what could not be sent is not put in front of what is typed next.
 func TestNoProviderIsSaid(t *testing.T) {
 	t.Parallel()
