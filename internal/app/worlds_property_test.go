@@ -231,8 +231,8 @@ func (w *world) at(own bool) session.Place {
 		return session.Place{Cwd: w.dir}
 	}
 	tree := filepath.Join(w.root, "trees/own")
-	return session.Place{Cwd: w.dir, Work: troupe.Workspace{Kind: troupe.WorkspaceTree, Owner: "aaaaaaaaaaaa", From: w.dir,
-		Of: w.dir, Top: tree, Folder: tree}}
+	return session.Place{Cwd: w.dir, Work: troupe.Workspace{Kind: troupe.WorkspaceTree, Owner: "aaaaaaaaaaaa",
+		From: w.dir, Of: w.dir, Top: tree, Folder: tree}}
 }
 
 // decide is what the gate says of a call, with hooks as they were heard and skills in use.
@@ -268,19 +268,20 @@ func (r *reader) decide(c wire.Call, own bool, said *troupe.Judgement, uses []tr
 	return r.tools.gate.Decide(q)
 }
 
-// confine is what a command of the main agent is left by a kernel, in words that can be compared: where it may write, and
-// what it may not change or read.
+// confine is what a command of the main agent is left by a kernel, in words that can be compared: where it may write,
+// and what it may not change or read.
 func (r *reader) confine(t *rapid.T, own bool) (writable, kept []string) {
 	chain, err := r.chain(wire.Call{Tool: "Bash"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	place := r.w.at(own)
-	chain, roots := gate.Mirror(chain, place.Work, r.w.root+"/home", place.Work.Of), []string{place.Dir()}
+	home, roots := r.w.root+"/home", []string{place.Dir()}
+	chain = gate.Mirror(chain, place.Work, home, place.Work.Of)
 	conf, _, err := r.guard.Confine(t.Context(), session.Confine{Level: troupe.LevelWorkspace,
 		Session:    troupe.Session{ID: "aaaaaaaaaaaa", Cwd: place.Cwd, Workspace: place.Work},
-		Unreadable: gate.Unreadable(chain, roots, r.w.root+"/home"), Hides: gate.HidesFor(chain, roots, r.w.root+"/home"),
-		Unwritable: gate.Unwritable(chain, roots, r.w.root+"/home"), Keeps: gate.Kept(chain, roots, r.w.root+"/home")})
+		Unreadable: gate.Unreadable(chain, roots, home), Hides: gate.HidesFor(chain, roots, home),
+		Unwritable: gate.Unwritable(chain, roots, home), Keeps: gate.Kept(chain, roots, home)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -496,8 +497,8 @@ func TestNoWorldWidens(t *testing.T) {
 			}
 			tried[string(with.Effect)]++
 			if rights(with) > rights(most) {
-				t.Fatalf("%q: %s %s is %+v (in a worktree: %v, hooks said %+v, skills %+v); without all that it is %+v", c.Agent, c.Tool,
-					c.Input, with, own, said, uses, most)
+				t.Fatalf("%q: %s %s is %+v (in a worktree: %v, hooks said %+v, skills %+v); without all that it is "+
+					"%+v", c.Agent, c.Tool, c.Input, with, own, said, uses, most)
 			}
 		}
 		if err := errors.Join(plain.close(), with.close(), os.RemoveAll(w.root)); err != nil {

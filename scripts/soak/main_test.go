@@ -12,8 +12,8 @@ func TestVerdict(t *testing.T) {
 	t.Parallel()
 	ended := errors.New("exit status 2")
 	for out, want := range map[string]string{
-		"--- FAIL: TestB (1s)\n    --- FAIL: TestB/x (0s)\n--- FAIL: TestA (0s)\nFAIL\tp\t1s\n": "FAILED TestA, TestB/x",
-		"panic: test timed out\nFAIL\tp/q\t900s\nok  \tr\t1s\n":                                 "FAILED p/q",
+		"--- FAIL: TestB (1s)\n    --- FAIL: TestB/x (0s)\n--- FAIL: TestA (0s)\nFAIL\tp\n": "FAILED TestA, TestB/x",
+		"panic: test timed out\nFAIL\tp/q\t900s\nok  \tr\t1s\n":                             "FAILED p/q",
 		"make: it went wrong\n": "exit status 2: make: it went wrong",
 		"":                      "exit status 2: ",
 	} {

@@ -17,8 +17,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/tool"
 )
 
-// fifty is a user with fifty servers, half of them programs, of which each offers twenty tools that are kept, with so many
-// parameters. None of them can be started.
+// fifty is a user with fifty servers, half of them programs, of which each offers twenty tools that are kept, with so
+// many parameters. None of them can be started.
 func fifty(tb testing.TB, parameters int) (*Registry, Places) {
 	tb.Helper()
 	dir := tb.TempDir()

@@ -89,8 +89,8 @@ func TestForegroundCommand(t *testing.T) {
 	f.heardAll(t, "begin false", "go", "stop m00000000000 now=true tree=false")
 }
 
-// TestCommandMovedToBackground: Ctrl-B has a command that is waited for go on in the background, and /background does; the
-// conversation says under which id, and goes on.
+// TestCommandMovedToBackground: Ctrl-B has a command that is waited for go on in the background, and /background does;
+// the conversation says under which id, and goes on.
 func TestCommandMovedToBackground(t *testing.T) {
 	t.Parallel()
 	f := func() *fake {
@@ -104,7 +104,8 @@ func TestCommandMovedToBackground(t *testing.T) {
 			case "background " + string(rootID):
 				for i, id := range []troupe.TaskID{"b1.0", "b1.1"} {
 					moved := finished(1, i, "Bash", "it was moved to the background, where it goes on.")
-					moved.Task = &troupe.Task{ID: id, Kind: troupe.TaskShell, Status: troupe.TaskRunning, Background: true}
+					moved.Task = &troupe.Task{ID: id, Kind: troupe.TaskShell, Status: troupe.TaskRunning,
+						Background: true}
 					moved.Caller = &troupe.Caller{Name: "you"}
 					f.add(rootID, moved)
 				}

@@ -40,7 +40,8 @@ func TestBannerAndStatus(t *testing.T) {
 func TestMainAgentOfAType(t *testing.T) {
 	t.Parallel()
 	screensOf(t, "agent", func() *fake { return newFake(func(f *fake, _ string) { f.says("I only **look**.") }) },
-		wire.Begin{Role: wire.Role{Agent: "reviewer"}, Cwd: "/ws/project", Permissions: wire.Permissions{Mode: troupe.ModePlan}},
+		wire.Begin{Role: wire.Role{Agent: "reviewer"}, Cwd: "/ws/project",
+			Permissions: wire.Permissions{Mode: troupe.ModePlan}},
 		func(p *person, _ *fake) {
 			const above = "· opus · reviewer · plan · project\n>"
 			p.sees(above)
