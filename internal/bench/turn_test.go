@@ -145,6 +145,8 @@ func (m *encoding) Resolve(troupe.Session, troupe.Spawn) (troupe.Profile, error)
 
 func (m *encoding) Describe(func(string) bool, int) string { return "" }
 
+func (m *encoding) Workers(func(string) bool) string { return "" }
+
 // reading is a tool whose every result is two kilobytes.
 type reading struct{}
 
