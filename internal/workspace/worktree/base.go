@@ -111,7 +111,7 @@ func (k *Keeper) present(ctx context.Context, p place, r repo, c *caller, m Maki
 	if err != nil {
 		return b, err
 	}
-	b.Left = append(modules, k.leave(c.top, &s, m.Hidden)...)
+	b.Left = append(modules, leave(k, c.top, &s, m.Hidden)...)
 	if err := nameOld(ctx, r, &b); err != nil {
 		return b, err
 	}
@@ -199,7 +199,7 @@ func isTemp(name string) bool {
 }
 
 // leave takes out of a scan what is not carried over, and names it.
-func (k *Keeper) leave(top string, s *scan, hidden func(string) bool) []string {
+func leave(k *Keeper, top string, s *scan, hidden func(string) bool) []string {
 	var left []string
 	no := func(name string) bool {
 		path := filepath.Join(top, name)

@@ -38,7 +38,7 @@ func (p place) baseOfCopy(ctx context.Context, r repo, rec *record, m Making) er
 			return err
 		}
 		s.nested = nil
-		b.Left = p.k.leave(p.ws.From, &s, m.Hidden)
+		b.Left = leave(p.k, p.ws.From, &s, m.Hidden)
 		if err := r.take(ctx, p.ws.From, s); err != nil {
 			return err
 		}

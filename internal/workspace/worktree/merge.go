@@ -264,7 +264,7 @@ func (m *merging) present(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	m.k.leave(top, &s, m.in.Hidden)
+	leave(m.k, top, &s, m.in.Hidden)
 	if m.p.ws.ByHook {
 		s.here, s.gone = slices.DeleteFunc(s.here, control), slices.DeleteFunc(s.gone, control)
 	}
