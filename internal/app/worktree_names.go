@@ -82,8 +82,8 @@ func ownedBy(rows []worktree.Row, s troupe.Session) (worktree.Row, bool) {
 	return rows[i], true
 }
 
-// match is the one of some worktrees that a name means: its own, that of its agent, one that begins so, or the beginning
-// of its agent's id.
+// match is the one of some worktrees that a name means: its own, that of its agent, one that begins so, or the
+// beginning of its agent's id.
 func (l looking) match(ctx context.Context, rows []worktree.Row, name string) (worktree.Row, error) {
 	var own, agents, begin, ids []worktree.Row
 	for _, row := range rows {

@@ -187,8 +187,8 @@ func (r repo) unstage(ctx context.Context, c *caller, tree string, hidden func(s
 	return changed, tree, err
 }
 
-// spans reports whether a path of a tree lies in a folder of ours that the tree itself does not lie in: of an agent that
-// starts others, the tree is in one.
+// spans reports whether a path of a tree lies in a folder of ours that the tree itself does not lie in: of an agent
+// that starts others, the tree is in one.
 func spans(top, path, ours string) bool {
 	return troupe.Within(path, ours) && !troupe.Within(top, ours)
 }
