@@ -94,7 +94,7 @@ func Unplayable(sent []replay.Sent) string {
 			what = "an order to shorten the conversation"
 		case troupe.MailFork:
 			what = "an order to fork " + s.Agent
-		case troupe.MailAnswer, troupe.MailTaskEnded:
+		case troupe.MailAnswer, troupe.MailTaskEnded, troupe.MailMessage, troupe.MailBoard:
 		}
 		if count[what]++; count[what] == 1 {
 			order = append(order, what)

@@ -227,14 +227,14 @@ func (ts *tasks) address(tx store.Reader, l *letter, to troupe.Session) (live bo
 // goesOn makes the result of a message that has an agent begin another run. What tells the end of the run
 // before does not end the task, whenever it is read.
 func (ts *tasks) goesOn(out *troupe.ToolFinished, to troupe.Session, text string) {
-	switch {
-	case to.Parent == ts.a.id:
+	switch to.Parent {
+	case ts.a.id:
 		at := troupe.Coord{Reply: out.Result.Reply, Call: out.Result.Call}
 		out.Task = ts.a.h.agentTask(to, at, true)
 		out.Task.Run = to.Run + 1
 		text += fmt.Sprintf(", with all it knew.\ntask id: %s\nIts end will arrive by itself as a <task-notification>.",
 			to.ID)
-	case to.Parent == "": // the one that people talk to
+	case "": // the one that people talk to
 		text += "."
 	default:
 		text += fmt.Sprintf(", with all it knew.\ntask id: %s\nIts end is told to the agent that started it.", to.ID)

@@ -9,6 +9,8 @@ func MessageFrom(m troupe.AgentMessage) string {
 	text := "message from " + Line(m.Name, 60)
 	switch m.Type {
 	case troupe.MessageWords:
+	case troupe.MessageAssigned:
+		text += ", about the task list"
 	case troupe.MessageShutdown:
 		text += ", to come to an end"
 	case troupe.MessageShutdownResponse:

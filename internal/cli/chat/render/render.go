@@ -256,7 +256,7 @@ func (v *View) delivered(a *agent, b troupe.MailDelivered) {
 				v.line(a, v.paint(33, "no fork was started:"), m.Forked.Refused)
 			}
 		case troupe.MailNotice, troupe.MailStop, troupe.MailAnswer, troupe.MailGrant, troupe.MailCompact,
-			troupe.MailModel:
+			troupe.MailModel, troupe.MailBoard:
 		}
 	}
 }
