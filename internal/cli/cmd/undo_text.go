@@ -55,7 +55,7 @@ func writePlan(c *console.Console, s wire.Session, u wire.Undo, force bool) erro
 	case u.Type == wire.RedoType:
 		fmt.Fprintf(c.Out, "session  %s: take back what was undone last\n", s.ID)
 	case u.Merge != nil:
-		fmt.Fprintf(c.Out, "session  %s: take back merge %s of %s, and nothing else\n", s.ID, u.Merge.ID,
+		fmt.Fprintf(c.Out, "session  %s: take back merge %s of %s, and nothing else\n", s.ID, console.Line(u.Merge.ID, 20),
 			console.Line(u.Merge.Name, 64))
 	default:
 		fmt.Fprintf(c.Out, "session  %s: back to before turn %d\n", s.ID, u.Turn)
@@ -134,8 +134,8 @@ func writeTurns(c *console.Console, s wire.Session, turns []wire.Turn) error {
 			if m.By != "" {
 				continue
 			}
-			fmt.Fprintf(c.Out, "merge %s  %s  %s  to take it back: --merge %s%s\n", m.ID, clock(m.At),
-				console.Line(m.Name, 60), m.ID, undoneState(m.Undone))
+			fmt.Fprintf(c.Out, "merge %s  %s  %s  to take it back: --merge %s%s\n", console.Line(m.ID, 20), clock(m.At),
+				console.Line(m.Name, 60), console.Line(m.ID, 20), undoneState(m.Undone))
 			if err := writeChanges(c, s, m.Files); err != nil {
 				return err
 			}
@@ -172,7 +172,7 @@ func writeTurn(c *console.Console, s wire.Session, t wire.Turn) error {
 	for _, m := range t.Merges {
 		if m.By != "" {
 			fmt.Fprintf(c.Out, "  merged %s  (%s, %s; to take it back alone: --merge %s)%s\n", console.Line(m.Name, 60),
-				console.Line(m.By, 60), console.Count(len(m.Files), "file"), m.ID, undoneState(m.Undone))
+				console.Line(m.By, 60), console.Count(len(m.Files), "file"), console.Line(m.ID, 20), undoneState(m.Undone))
 		}
 	}
 	for _, cmd := range t.Commands {
