@@ -172,7 +172,8 @@ func writeTurn(c *console.Console, s wire.Session, t wire.Turn) error {
 	for _, m := range t.Merges {
 		if m.By != "" {
 			fmt.Fprintf(c.Out, "  merged %s  (%s, %s; to take it back alone: --merge %s)%s\n", console.Line(m.Name, 60),
-				console.Line(m.By, 60), console.Count(len(m.Files), "file"), console.Line(m.ID, 20), undoneState(m.Undone))
+				console.Line(m.By, 60), console.Count(len(m.Files), "file"), console.Line(m.ID, 20),
+				undoneState(m.Undone))
 		}
 	}
 	for _, cmd := range t.Commands {
