@@ -55,7 +55,8 @@ func writePlan(c *console.Console, s wire.Session, u wire.Undo, force bool) erro
 	case u.Type == wire.RedoType:
 		fmt.Fprintf(c.Out, "session  %s: take back what was undone last\n", s.ID)
 	case u.Merge != nil:
-		fmt.Fprintf(c.Out, "session  %s: take back merge %s of %s, and nothing else\n", s.ID, console.Line(u.Merge.ID, 20),
+		fmt.Fprintf(c.Out, "session  %s: take back merge %s of %s, and nothing else\n", s.ID,
+			console.Line(u.Merge.ID, 20),
 			console.Line(u.Merge.Name, 64))
 	default:
 		fmt.Fprintf(c.Out, "session  %s: back to before turn %d\n", s.ID, u.Turn)
