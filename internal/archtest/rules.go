@@ -51,8 +51,9 @@ func granted() allowance {
 		// 650 merging what agents did at their ends, taking a side, undoing merges.
 		// 1,000 merges that are undone alone with links and modes, hand-backs that end, rules that name the project,
 		// worktrees in the conversation.
-		// 700 teams: messages, members, the board they share.
-		productLines: 117_500,
+		// 9,000 working together: teams with plans, roles and deadlines, results that are checked, workflows, monitors,
+		// agents that are put away and carried.
+		productLines: 126_500,
 		wideLines:    0,
 	}
 }
