@@ -28,7 +28,7 @@ type workspaces struct {
 // keeperOf has the workspaces of the home.
 func keeperOf(a *App) *worktree.Keeper {
 	return worktree.New(worktree.Options{Data: a.dirs.Workspaces(), Folders: a.dirs.Worktrees, Environ: a.env.Environ,
-		Now: a.env.Now})
+		Now: a.env.Now, Reading: newReader(a).reading})
 }
 
 func (w *workspaces) ctx() context.Context { return w.guard.ctx() }

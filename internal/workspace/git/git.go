@@ -31,6 +31,7 @@ type Runner struct {
 	Settings []string  // options before the command
 	In       io.Reader // what it reads; nil: nothing. For one call
 	Err      io.Writer // gets what it writes beside its output, too; nil: nothing does
+	Start    Start     // starts it; nil: it has its user's rights
 }
 
 // Open finds git and the filters that the repository's configuration defines. Filters
@@ -150,40 +151,51 @@ type Error struct {
 func (e *Error) Error() string { return e.Text }
 
 // Stream runs git and copies its output.
-func (g *Runner) Stream(ctx context.Context, out interface{ Write([]byte) (int, error) }, args ...string) error {
-	cmd := exec.CommandContext(ctx, g.Path, slices.Concat([]string{"--no-pager"}, g.Settings, args)...)
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout = g.Dir, g.Env, g.In, out
+func (g *Runner) Stream(ctx context.Context, out io.Writer, args ...string) error {
 	var complaint Capped
-	cmd.Stderr = &complaint
+	errs := io.Writer(&complaint)
 	if g.Err != nil {
-		cmd.Stderr = io.MultiWriter(&complaint, g.Err)
+		errs = io.MultiWriter(&complaint, g.Err)
 	}
-	cmd.WaitDelay = outputDelay
-	endAsGroup(cmd)
-	err := cmd.Run()
-	if err == nil {
-		return nil
+	run := g.run
+	if g.Start != nil {
+		run = g.started
 	}
-	if ctx.Err() != nil {
+	code, err := run(ctx, out, errs, args)
+	switch {
+	case ctx.Err() != nil && (err != nil || code != 0):
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			return errors.New("git took too long")
 		}
 		return ctx.Err()
-	}
-	exit, ok := errors.AsType[*exec.ExitError](err)
-	if !ok {
-		return fmt.Errorf("git %s: %w", args[0], err)
+	case err != nil || code == 0:
+		return err
 	}
 	line := complaintOf(complaint.String())
 	if line == "" {
-		line = fmt.Sprintf("git %s ended with exit code %d", args[0], exit.ExitCode())
+		line = fmt.Sprintf("git %s ended with exit code %d", args[0], code)
 	}
-	return &Error{Code: exit.ExitCode(), Text: line}
+	return &Error{Code: code, Text: line}
+}
+
+// run runs git as its user.
+func (g *Runner) run(ctx context.Context, out, complaint io.Writer, args []string) (code int, err error) {
+	cmd := exec.CommandContext(ctx, g.Path, slices.Concat([]string{"--no-pager"}, g.Settings, args)...)
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = g.Dir, g.Env, g.In, out, complaint
+	cmd.WaitDelay = outputDelay
+	endAsGroup(cmd)
+	err = cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exit.ExitCode(), nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("git %s: %w", args[0], err)
+	}
+	return 0, nil
 }
 
 // complaintOf is the first line that says what is wrong: behind how far git is, which it writes over and over, if it
-// was
-// asked to.
+// was asked to.
 func complaintOf(text string) string {
 	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
 	for _, line := range lines {

@@ -161,7 +161,7 @@ func usual(info fs.FileInfo) fs.FileMode {
 
 // saveRepo keeps the .git of a repository in the folder, unless it looks as it did.
 func (r repo) saveRepo(ctx context.Context, folder, name string, before nestedRepo) (nestedRepo, error) {
-	root, err := os.OpenRoot(filepath.Join(folder, name))
+	root, err := rootIn(folder, name)
 	if err != nil {
 		return nestedRepo{}, err
 	}

@@ -142,7 +142,7 @@ func (p place) include(ctx context.Context, r repo, root *os.Root, rec *record, 
 			}
 			continue
 		}
-		sum, err := copyFile(root, from, name, info.Mode().Perm())
+		sum, err := copyFile(root, p.ws.Of, name, info.Mode().Perm())
 		if errors.Is(err, fs.ErrExist) {
 			continue // it is in the base
 		}
@@ -154,8 +154,8 @@ func (p place) include(ctx context.Context, r repo, root *os.Root, rec *record, 
 	return nil
 }
 
-func copyFile(root *os.Root, from, name string, mode fs.FileMode) (sum string, err error) {
-	in, err := os.OpenFile(from, readFlags, 0)
+func copyFile(root *os.Root, of, name string, mode fs.FileMode) (sum string, err error) {
+	in, err := openIn(of, name)
 	if err != nil {
 		return "", err
 	}

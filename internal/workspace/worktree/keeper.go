@@ -30,6 +30,16 @@ type Options struct {
 	Folders string
 	Environ []string // the user's
 	Now     func() time.Time
+	// Reading says how what is in the folder of a workspace, and in that which it is made from, is read. What git finds
+	// at a name can be exchanged for a link by a command of an agent while git is at it, so it must not be able to read
+	// more than such a command. The repository, which it writes, is given. nil: nothing confines commands here.
+	Reading func(ctx context.Context, ws troupe.Workspace, repository string) (Reading, error)
+}
+
+// Reading is how files are read for a workspace.
+type Reading struct {
+	Start  git.Start // starts the git that reads them; nil: it has its user's rights
+	Hidden []string  // what it cannot read, with all below
 }
 
 // Keeper has the workspaces of a home. It is safe for concurrent use.
@@ -37,6 +47,7 @@ type Keeper struct {
 	data, folders string
 	environ       []string
 	now           func() time.Time
+	reading       func(ctx context.Context, ws troupe.Workspace, repository string) (Reading, error)
 	patience      time.Duration // with the locks of other programs
 	free          func(folder string) (bytes int64, known bool)
 	// step is called between operations, for tests that end the process there.
@@ -50,9 +61,10 @@ func New(o Options) *Keeper {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Keeper{data: o.Data, folders: o.Folders, environ: o.Environ, now: o.Now, patience: 30 * time.Second,
-		free: free,
-		step: func(string) error { return nil }}
+	return &Keeper{data: o.Data, folders: o.Folders, environ: o.Environ, now: o.Now, reading: o.Reading,
+		patience: 30 * time.Second,
+		free:     free,
+		step:     func(string) error { return nil }}
 }
 
 // Making is how a workspace is to be made.
@@ -115,8 +127,12 @@ func (k *Keeper) keeper(p place) (repo, error) {
 			Hint: "install git, 2.38 or newer", Err: err}
 	}
 	env := append(git.Environ(k.environ), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_DIR="+p.repo)
-	return repo{runner: git.Runner{Path: path, Dir: p.repo, Env: env, Settings: git.SafeSettings()},
-		all: p.ws.Kind != troupe.WorkspaceTree}, nil
+	r := repo{runner: git.Runner{Path: path, Dir: p.repo, Env: env, Settings: git.SafeSettings()},
+		all: p.ws.Kind != troupe.WorkspaceTree}
+	if k.reading != nil {
+		r.reads = func(ctx context.Context) (Reading, error) { return k.reading(ctx, p.ws, p.repo) }
+	}
+	return r, nil
 }
 
 // Open makes the workspace, or finds it as it is, or rebuilds it from the newest of what is kept.

@@ -184,7 +184,7 @@ func (m *merging) prepare(ctx context.Context, scratch, tree string) error {
 			return err
 		}
 	}
-	r, err := m.k.keeper(place{repo: scratch})
+	r, err := m.k.keeper(place{ws: m.p.ws, repo: scratch})
 	if err != nil {
 		return err
 	}
@@ -268,7 +268,7 @@ func (m *merging) present(ctx context.Context) (string, error) {
 	if m.p.ws.ByHook {
 		s.here, s.gone = slices.DeleteFunc(s.here, control), slices.DeleteFunc(s.gone, control)
 	}
-	if err := m.r.take(ctx, top, s); err != nil {
+	if _, err := m.r.take(ctx, top, s); err != nil {
 		return "", err
 	}
 	tree, err := m.r.out(ctx, "write-tree")

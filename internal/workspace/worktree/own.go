@@ -42,7 +42,10 @@ func ownTree(ctx context.Context, p place, r repo, folder, was, base string) (st
 	if err != nil {
 		return "", err
 	}
-	if err := errors.Join(r.take(ctx, folder, scan{gone: names}), r.take(ctx, folder, s)); err != nil {
+	if _, err := r.take(ctx, folder, scan{gone: names}); err != nil {
+		return "", err
+	}
+	if _, err := r.take(ctx, folder, s); err != nil {
 		return "", err
 	}
 	if tree, err = r.out(ctx, "write-tree"); err != nil {

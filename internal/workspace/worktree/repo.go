@@ -26,6 +26,8 @@ type repo struct {
 	// strange: it is not ours, so that nobody is told git's own words about it.
 	strange bool
 	common  string // where a strange one has its objects and refs
+	// reads says how files of agents and their projects are read into it; nil: with the user's rights.
+	reads func(ctx context.Context) (Reading, error)
 }
 
 // with adds to the environment: the last of a name counts.

@@ -120,9 +120,11 @@ func (k *Keeper) save(ctx context.Context, p place, rec *record, folder string, 
 			return saved{}, err
 		}
 	}
-	if err := r.take(ctx, folder, s); err != nil {
+	left, err := r.take(ctx, folder, s)
+	if err != nil {
 		return saved{}, err
 	}
+	s.odd = append(s.odd, left...)
 	if changed == nil {
 		if err := p.saveBeside(ctx, r, folder, next); err != nil {
 			return saved{}, err

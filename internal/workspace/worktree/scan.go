@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // scan is what of a folder differs from an index.
@@ -189,20 +191,79 @@ func surveyOf(folder string, names []string) {
 	}
 }
 
-// take puts what a scan found into the index.
-func (r repo) take(ctx context.Context, folder string, s scan) error {
+// take puts what a scan found into the index, but for what its reader may not read: that is left.
+func (r repo) take(ctx context.Context, folder string, s scan) (left []string, err error) {
 	r = r.on(folder)
 	if len(s.gone) > 0 {
 		if _, err := r.feed(ctx, strings.Join(s.gone, "\x00")+"\x00", "update-index", "--force-remove", "-z",
 			"--stdin"); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if len(s.here) > 0 {
-		if _, err := r.feed(ctx, strings.Join(s.here, "\x00")+"\x00", "update-index", "--add", "--replace", "-z",
-			"--stdin"); err != nil {
-			return err
+	if len(s.here) == 0 {
+		return nil, nil
+	}
+	here := s.here
+	if r.reads != nil {
+		how, err := r.reads(ctx)
+		if err != nil {
+			return nil, err
+		}
+		r.runner.Start = how.Start
+		here = slices.DeleteFunc(slices.Clone(here), func(name string) bool {
+			no := how.Start != nil && troupe.WithinAny(filepath.Join(folder, name), how.Hidden)
+			if no {
+				left = append(left, name)
+			}
+			return no
+		})
+	}
+	_, err = r.feed(ctx, strings.Join(here, "\x00")+"\x00", "update-index", "--add", "--replace", "-z", "--stdin")
+	return left, err
+}
+
+// takeGiven is take for a folder that another one is made from. What of it no agent may read is named.
+func (r repo) takeGiven(ctx context.Context, folder string, s scan, b *troupe.WorkspaceBase) error {
+	left, err := r.take(ctx, folder, s)
+	for _, name := range left {
+		b.Left = append(b.Left, name+": no agent may read it")
+	}
+	return err
+}
+
+// rootIn opens a folder below another one, if no link leads to it.
+func rootIn(folder, name string) (*os.Root, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	for part := range strings.SplitSeq(filepath.ToSlash(name), "/") {
+		if part == "" || part == "." {
+			continue
+		}
+		is, err := root.Lstat(part)
+		if err != nil {
+			return nil, errors.Join(err, root.Close())
+		}
+		next, err := root.OpenRoot(part)
+		if err = errors.Join(err, root.Close()); err != nil {
+			return nil, err
+		}
+		root = next
+		if there, err := root.Stat("."); err != nil || !os.SameFile(is, there) {
+			return nil, errors.Join(&fs.PathError{Op: "open", Path: filepath.Join(folder, name), Err: syscall.ELOOP},
+				root.Close())
 		}
 	}
-	return nil
+	return root, nil
+}
+
+// openIn opens a file of a folder to be read, if no link leads to it.
+func openIn(folder, name string) (*os.File, error) {
+	root, err := rootIn(folder, path.Dir(name))
+	if err != nil {
+		return nil, err
+	}
+	f, err := root.OpenFile(path.Base(name), readFlags, 0)
+	return f, errors.Join(err, root.Close())
 }

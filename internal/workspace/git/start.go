@@ -1,0 +1,119 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Start starts a program with less than its user's rights, and is called as os.StartProcess is. Done is called once,
+// after the program has ended.
+type Start func(bin string, argv []string, attr *os.ProcAttr) (process *os.Process, done func(), err error)
+
+// started runs git by Start. It ends, with all that it started, when the context does.
+func (g *Runner) started(ctx context.Context, out, complaint io.Writer, args []string) (code int, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	var ends pipes
+	defer ends.close()
+	in, err := ends.input(g.In)
+	if err != nil {
+		return 0, err
+	}
+	stdout, err := ends.output(out)
+	if err != nil {
+		return 0, err
+	}
+	stderr, err := ends.output(complaint)
+	if err != nil {
+		return 0, err
+	}
+	process, done, err := g.Start(g.Path, slices.Concat([]string{g.Path, "--no-pager"}, g.Settings, args),
+		&os.ProcAttr{Dir: g.Dir, Env: g.Env, Files: []*os.File{in, stdout, stderr}, Sys: asGroup()})
+	if err != nil {
+		return 0, fmt.Errorf("git %s: %w", args[0], err)
+	}
+	defer done()
+	ends.started()
+	stop := context.AfterFunc(ctx, func() { endGroup(process) })
+	state, err := process.Wait()
+	stop()
+	ends.wait()
+	if err != nil {
+		return 0, fmt.Errorf("git %s: %w", args[0], err)
+	}
+	return state.ExitCode(), nil
+}
+
+// pipes are what a process reads from and writes to.
+type pipes struct {
+	its, ours []*os.File
+	begin     []func()
+	copying   sync.WaitGroup
+}
+
+// input is what the process reads.
+func (p *pipes) input(from io.Reader) (*os.File, error) {
+	if from == nil {
+		f, err := os.Open(os.DevNull)
+		if err == nil {
+			p.its = append(p.its, f)
+		}
+		return f, err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	p.its, p.ours = append(p.its, r), append(p.ours, w)
+	p.begin = append(p.begin, func() {
+		_, _ = io.Copy(w, from) // a process that has heard enough says what came of it by its end
+		_ = w.Close()
+	})
+	return r, nil
+}
+
+// output is what the process writes to.
+func (p *pipes) output(to io.Writer) (*os.File, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	p.its, p.ours = append(p.its, w), append(p.ours, r)
+	p.begin = append(p.begin, func() { _, _ = io.Copy(to, r) })
+	return w, nil
+}
+
+// started lets go of the process's own ends, and begins to copy.
+func (p *pipes) started() {
+	for _, f := range p.its {
+		_ = f.Close()
+	}
+	p.its = nil
+	for _, copies := range p.begin {
+		p.copying.Go(copies)
+	}
+}
+
+// wait waits until all that the process wrote is read: no longer than outputDelay, if it left a process that has its
+// output open.
+func (p *pipes) wait() {
+	late := time.AfterFunc(outputDelay, func() {
+		for _, f := range p.ours {
+			_ = f.SetDeadline(time.Now())
+		}
+	})
+	p.copying.Wait()
+	late.Stop()
+}
+
+func (p *pipes) close() {
+	for _, f := range slices.Concat(p.its, p.ours) {
+		_ = f.Close() // of a pipe all has been read, or nothing is wanted any more
+	}
+}
