@@ -115,7 +115,7 @@ func (k *Keeper) present(ctx context.Context, p place, r repo, c *caller, m Maki
 	if err := nameOld(ctx, r, &b); err != nil {
 		return b, err
 	}
-	if err := r.takeGiven(ctx, c.top, s, &b); err != nil {
+	if err := takeGiven(ctx, r, c.top, s, &b); err != nil {
 		return b, err
 	}
 	tree, err := r.out(ctx, "write-tree")

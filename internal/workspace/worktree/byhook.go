@@ -80,7 +80,7 @@ func (p place) takeOver(ctx context.Context, r repo, rec *record, m Making) erro
 	if b.Left, err = p.unhide(&s, m.Hidden); err != nil {
 		return err
 	}
-	if err := r.takeGiven(ctx, p.ws.Top, s, &b); err != nil {
+	if err := takeGiven(ctx, r, p.ws.Top, s, &b); err != nil {
 		return err
 	}
 	kept := kept{}

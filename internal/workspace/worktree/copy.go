@@ -39,7 +39,7 @@ func (p place) baseOfCopy(ctx context.Context, r repo, rec *record, m Making) er
 		}
 		s.nested = nil
 		b.Left = leave(p.k, p.ws.From, &s, m.Hidden)
-		if err := r.takeGiven(ctx, p.ws.From, s, &b); err != nil {
+		if err := takeGiven(ctx, r, p.ws.From, s, &b); err != nil {
 			return err
 		}
 		if err := p.saveBeside(ctx, r, p.ws.From, kept); err != nil {

@@ -223,7 +223,7 @@ func (r repo) take(ctx context.Context, folder string, s scan) (left []string, e
 }
 
 // takeGiven is take for a folder that another one is made from. What of it no agent may read is named.
-func (r repo) takeGiven(ctx context.Context, folder string, s scan, b *troupe.WorkspaceBase) error {
+func takeGiven(ctx context.Context, r repo, folder string, s scan, b *troupe.WorkspaceBase) error {
 	left, err := r.take(ctx, folder, s)
 	for _, name := range left {
 		b.Left = append(b.Left, name+": no agent may read it")
