@@ -1,9 +1,12 @@
 package git_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -37,5 +40,41 @@ func TestRelativePathsAreLeftOut(t *testing.T) {
 	t.Parallel()
 	if got := git.Environ([]string{"PATH=:.:/usr/bin:rel/bin::/bin:"}); !slices.Contains(got, "PATH=/usr/bin:/bin") {
 		t.Errorf("%q", got)
+	}
+}
+
+// A git that another program starts gets and gives what one does that runs by itself: its input, what it prints and
+// what it complains of, its exit code, and the last value of each name.
+func TestStartedIsTheSame(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "git")
+	syscall.ForkLock.RLock()
+	err := os.WriteFile(path, []byte("#!/bin/sh\ncat; echo $A $B; echo fatal: no >&2; exit 3\n"), 0o700)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := 0
+	start := func(bin string, argv []string, attr *os.ProcAttr) (*os.Process, func(), error) {
+		p, err := os.StartProcess(bin, argv, attr)
+		return p, func() { ended++ }, err
+	}
+	for _, start := range []git.Start{nil, start} {
+		g := git.Runner{Path: path, Dir: t.TempDir(), Env: append(os.Environ(), "A=1", "B=2", "A=3"),
+			In: strings.NewReader("in\n"), Start: start}
+		var out git.Capped
+		err := g.Stream(t.Context(), &out, "x")
+		e, ok := errors.AsType[*git.Error](err)
+		if out.String() != "in\n3 2\n" || !ok || e.Code != 3 || e.Text != "fatal: no" {
+			t.Errorf("%v: printed %q, %v", start != nil, out.String(), err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := g.Stream(ctx, &out, "x"); !errors.Is(err, context.Canceled) {
+			t.Errorf("%v: %v of one that was stopped", start != nil, err)
+		}
+	}
+	if ended != 1 {
+		t.Errorf("ended %d times", ended)
 	}
 }

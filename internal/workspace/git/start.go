@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -34,7 +35,7 @@ func (g *Runner) started(ctx context.Context, out, complaint io.Writer, args []s
 		return 0, err
 	}
 	process, done, err := g.Start(g.Path, slices.Concat([]string{g.Path, "--no-pager"}, g.Settings, args),
-		&os.ProcAttr{Dir: g.Dir, Env: g.Env, Files: []*os.File{in, stdout, stderr}, Sys: asGroup()})
+		&os.ProcAttr{Dir: g.Dir, Env: lasting(g.Env), Files: []*os.File{in, stdout, stderr}, Sys: asGroup()})
 	if err != nil {
 		return 0, fmt.Errorf("git %s: %w", args[0], err)
 	}
@@ -116,4 +117,20 @@ func (p *pipes) close() {
 	for _, f := range slices.Concat(p.its, p.ours) {
 		_ = f.Close() // of a pipe all has been read, or nothing is wanted any more
 	}
+}
+
+// lasting is an environment in which each name stands once, with its last value: a program takes the first.
+func lasting(environ []string) []string {
+	at := map[string]int{}
+	var out []string
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		if i, ok := at[name]; ok {
+			out[i] = kv
+			continue
+		}
+		at[name] = len(out)
+		out = append(out, kv)
+	}
+	return out
 }
