@@ -140,7 +140,7 @@ func (a *actor) step(ctx context.Context) error {
 		}
 		a.place.ready(ctx, false)
 		in := a.inputs()
-		act := turn.Next(&a.st, in)
+		act := a.hooks.next(turn.Next(&a.st, in))
 		if now, err := a.place.before(ctx, act); err != nil {
 			return err
 		} else if !now {
@@ -254,7 +254,7 @@ func (a *actor) take(ctx context.Context, in input) error {
 	case inAutoJudged:
 		return a.calls.autoJudged(ctx, in)
 	case inMoment:
-		return a.hooks.done(ctx, in)
+		return a.hooks.done(in)
 	case inAuthorityChanged:
 		a.requests.rejudgeOpen(ctx)
 	case inMail:

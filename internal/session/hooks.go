@@ -131,6 +131,7 @@ type hooking struct {
 	a      *actor
 	cancel context.CancelFunc    // of those that are waited for; nil: none are
 	told   map[troupe.Coord]bool // calls whose result they were told of, where the log may not say so
+	over   *turn.End             // that they were told of, and did not refuse: the run comes to it; nil: none
 	last   bool                  // they are told of the end of a run that was stopped, and bounded: no stop ends them
 	mu     sync.Mutex
 	asking map[troupe.RequestID]context.CancelCauseFunc // guarded by mu: the hooks that are asked about a request

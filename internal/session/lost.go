@@ -110,5 +110,5 @@ func (a *actor) letGo() {
 	a.exchange.callCancel, a.exchange.start, a.exchange.enter = nil, nil, nil
 	a.calls.working, a.calls.ready, a.calls.now = nil, nil, nil
 	a.tasks.shells, a.tasks.told = nil, nil
-	a.timer, a.begun, a.hooks.cancel = nil, false, nil
+	a.timer, a.begun, a.hooks.cancel, a.hooks.over = nil, false, nil, nil
 }

@@ -116,10 +116,10 @@ func (hk *hooking) moments(act turn.Hook, in *inMoment) (out []troupe.HookMoment
 }
 
 // done logs what hooks say at a moment of the session, and has it count.
-func (hk *hooking) done(ctx context.Context, in inMoment) error {
+func (hk *hooking) done(in inMoment) error {
 	hk.cancel = nil
 	if in.act.End != nil {
-		return hk.atEnd(ctx, in.act, in.said[0])
+		return hk.atEnd(in.act, in.said[0])
 	}
 	if in.act.Event == troupe.HookPostToolUse {
 		return hk.afterResults(in)
@@ -175,7 +175,7 @@ func (hk *hooking) notice(said troupe.HookSaid, text string) error {
 
 // atEnd ends the run that hooks were told the end of, unless they refuse that. What came meanwhile begins the next
 // run: an end that was told is one.
-func (hk *hooking) atEnd(ctx context.Context, act turn.Hook, said troupe.HookSaid) error {
+func (hk *hooking) atEnd(act turn.Hook, said troupe.HookSaid) error {
 	_, more := hk.a.st.HookRefusals()
 	goesOn := said.Effect == troupe.Deny && !said.Stop && act.End.Status == troupe.Completed && more &&
 		!hk.a.flags.interrupted
@@ -192,10 +192,20 @@ func (hk *hooking) atEnd(ctx context.Context, act turn.Hook, said troupe.HookSai
 		return hk.notice(troupe.HookSaid{By: said.By}, said.By+", which the user has set, does not let you end yet: "+
 			cmp.Or(said.Why, "it gives no reason"))
 	}
-	if hk.a.wanted() {
-		return nil
+	hk.over = act.End
+	return nil
+}
+
+// next is what is to be done. An end that hooks were told of is come to whatever is said meanwhile: the folder is closed
+// before it, which takes its time.
+func (hk *hooking) next(act turn.Action) turn.Action {
+	if hk.over != nil && hk.a.wanted() {
+		hk.over = nil
 	}
-	return hk.a.end(ctx, *act.End)
+	if hk.over != nil {
+		return *hk.over
+	}
+	return act
 }
 
 // wanted: there is something to do before the run can end that its end does not keep.

@@ -130,7 +130,7 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 	if err != nil {
 		return err
 	}
-	a.flags, a.over = flags{}, turn.Bound{}
+	a.flags, a.over, a.hooks.over = flags{}, turn.Bound{}, nil
 	a.place.over()
 	if s.Parent != "" {
 		a.tree.mailed(mail)
