@@ -80,6 +80,9 @@ type Started struct {
 	// Again: it was set to work by nothing but the ends of its tasks, so that its limit of model replies goes on
 	// from the run before.
 	Again bool `json:"again,omitempty"`
+	// Keep: the work in its folder could not be kept at the end of the run before, and this one does nothing but come
+	// to that end again, unless it is told something meanwhile.
+	Keep bool `json:"keep,omitempty"`
 }
 
 // MailDelivered puts mail into the conversation, in this order.

@@ -205,6 +205,9 @@ type WorkspaceResult struct {
 	Left   []string `json:"left,omitempty"`
 	// NotMerged is why it was not merged, or not all of it, although that was wished for.
 	NotMerged string `json:"not_merged,omitempty"`
+	// Unkept is why what is in the folder could not be kept elsewhere: so it is not known what that is, and the next
+	// process that takes the session's tree up comes to the end of the run again. "": it was kept.
+	Unkept string `json:"unkept,omitempty"`
 	// Gone: the folder was removed, as all of it can be had from kept refs. Else Kept says why it stays.
 	Gone bool   `json:"gone,omitempty"`
 	Kept string `json:"kept,omitempty"`
@@ -216,6 +219,7 @@ type MergeState string
 // States of merges. People and models are told of each in other words; where each is worded asks MergeState.
 const (
 	MergeNothing   MergeState = "nothing"   // there is no work
+	MergeUnkept    MergeState = "unkept"    // the work could not be kept, and Unkept says why
 	MergeDone      MergeState = "merged"    // Merged has the files; none: the caller had all of it
 	MergeHalf      MergeState = "half"      // it stopped, and NotMerged says why
 	MergeConflicts MergeState = "conflicts" // merge was auto, and both sides have changed Conflicts
@@ -231,6 +235,8 @@ const MergeWaitsWhy = "merge is ask, so a person decides: MergeWorktree puts it 
 // MergeState says which of them it is.
 func (w *WorkspaceResult) MergeState() MergeState {
 	switch {
+	case w.Unkept != "":
+		return MergeUnkept
 	case w.Tip == w.Base && w.NotMerged == "":
 		return MergeNothing
 	case w.NotMerged != "" && len(w.Merged) > 0:

@@ -204,11 +204,12 @@ func (l looking) sweep(ctx context.Context, folder string, all bool) error {
 type looking struct {
 	worktrees
 	keeper *worktree.Keeper
-	trees  map[troupe.SessionID]Tree // by their roots
+	trees  map[troupe.SessionID]Tree   // by their roots
+	unkept map[troupe.SessionID]string // why the work of agents could not be kept, neither at their ends nor now
 }
 
 func (a worktrees) look() looking {
-	return looking{a, a.app.keeper, map[troupe.SessionID]Tree{}}
+	return looking{a, a.app.keeper, map[troupe.SessionID]Tree{}, map[troupe.SessionID]string{}}
 }
 
 // rows are the worktrees that a query is about.
@@ -217,18 +218,22 @@ func (l looking) rows(ctx context.Context, q wire.WorktreeQuery) ([]worktree.Row
 		row, err := l.one(ctx, q)
 		return []worktree.Row{row}, err
 	}
+	list := l.list
+	if q.Names {
+		list = l.keeper.List
+	}
 	if q.All {
-		return l.keeper.List(ctx, "")
+		return list(ctx, "")
 	}
 	cwd, err := workspace.Resolve("", q.Cwd)
 	if err != nil {
 		return nil, err
 	}
 	top := config.Folders(resolved(cwd))[0]
-	rows, err := l.keeper.List(ctx, top)
+	rows, err := list(ctx, top)
 	if here := resolved(cwd); err == nil && here != top { // a copy is beside the folder alone
 		var more []worktree.Row
-		more, err = l.keeper.List(ctx, here)
+		more, err = list(ctx, here)
 		rows = append(rows, more...)
 	}
 	return rows, err
@@ -251,12 +256,12 @@ func (l looking) known(ctx context.Context, row worktree.Row) wire.Worktree {
 	}
 	out.Session = s.ID
 	out.Status, out.Agent = s.Status, displayName(s)
-	t, ok := l.trees[s.Root]
-	if !ok {
-		if t, err = l.app.tree(ctx, s.Root); err != nil {
-			return out
-		}
-		l.trees[s.Root] = t
+	if why := l.unkept[s.ID]; why != "" {
+		out.Kept = "its work could not be kept elsewhere: " + why
+	}
+	t, err := l.treeOf(ctx, s.Root)
+	if err != nil {
+		return out
 	}
 	out.Agent = t.Paths[s.ID]
 	if t.Running && s.Status.Live() {
@@ -309,7 +314,7 @@ func (l looking) shown(ctx context.Context, row worktree.Row) wire.Worktree {
 		out.State, out.Problem = wire.WorktreeUnmerged, err.Error()
 	case err != nil:
 		out.State, out.Problem = wire.WorktreeUnknown, err.Error()
-	case merged.Already && (row.Unmerged || out.Files > 0) && row.Ended:
+	case merged.Already && (row.Worked || out.Files > 0):
 		out.State = wire.WorktreeMerged
 	case merged.Already:
 		out.State = wire.WorktreeEmpty

@@ -139,7 +139,11 @@ func (t *tree) adopt(tx store.Tx, ad Adoption, l *looks) (out adopted, err error
 		case s.ID == ad.Root:
 			opening = ad.opening(t.h.d.Now())
 		case !s.Status.Live() && !slices.Contains(mailed, s.ID):
-			continue
+			if unkept, err := Unkept(tx, s); err != nil {
+				return out, err
+			} else if unkept == "" {
+				continue
+			}
 		}
 		a, err := t.load(tx, s.ID, loading{resumed: true, quiet: ad.Quiet, opening: opening, looks: l})
 		if err != nil {

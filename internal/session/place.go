@@ -207,7 +207,7 @@ func (p *place) ready(ctx context.Context, reads bool) bool {
 	if !p.has() || p.open && (p.doing == placeIdle || p.doing == placeSaves && reads) {
 		return true
 	}
-	if st := p.a.st.Session.Status; p.doing == placeIdle && p.broken == "" && !p.ends &&
+	if st := p.a.st.Session.Status; p.doing == placeIdle && p.broken == "" && !p.ends && !turn.Keeping(&p.a.st) &&
 		st.Live() && st != troupe.Spawning {
 		p.begun = true
 		o := Opening{Session: p.a.st.Session}
@@ -347,9 +347,9 @@ func (p *place) done(in inPlace) error {
 	case placeCloses:
 		p.open = false
 		if in.err != nil {
-			w := p.a.st.Session.Workspace
+			w, why := p.a.st.Session.Workspace, plain(in.err.Error())
 			in.closed = troupe.WorkspaceResult{Kind: w.Kind, Name: w.Name, Folder: w.Folder, Branch: w.Branch,
-				Kept: "what is in it could not be kept elsewhere: " + plain(in.err.Error())}
+				Unkept: why, Kept: "what is in it could not be kept elsewhere: " + why}
 		}
 		if p.ends { // else the run went on meanwhile: its next end closes what it has by then
 			p.closed = &in.closed
@@ -371,7 +371,7 @@ func (p *place) before(ctx context.Context, act turn.Action) (now bool, err erro
 		}
 		return true, nil
 	}
-	if p.ends = true; !p.has() || !turn.Keeps(&p.a.st) || !p.begun {
+	if p.ends = true; !p.has() || !turn.Keeps(&p.a.st) || !p.begun && !turn.Keeping(&p.a.st) {
 		return true, nil
 	}
 	if p.closed != nil {

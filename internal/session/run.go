@@ -36,7 +36,8 @@ func (a *actor) admit(ctx context.Context, act turn.Admit) (bool, error) {
 			}
 		}
 		admitted = true
-		return emit(troupe.Started{Run: act.Run, Caller: waker(a.unread), Again: act.Again})
+		return emit(troupe.Started{Run: act.Run, Caller: waker(a.unread), Again: act.Again,
+			Keep: act.Keep})
 	})
 	if err != nil {
 		return false, err
@@ -97,7 +98,7 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 		o.Stopped = a.tasks.endShells()
 		o.Output = a.births.keepResult(o.Result)
 	}
-	now, quiet, run := a.h.d.Now(), a.st.Quiet(), s.Run
+	now, quiet, run := a.h.d.Now(), a.st.Quiet() || turn.Keeping(&a.st), s.Run
 	if s.Status == troupe.Spawning {
 		run++ // the one that was stopped before it began
 	}

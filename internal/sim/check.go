@@ -26,7 +26,9 @@ func (w *world) rest() error {
 			return fmt.Errorf("parked for ever: session %s %q is %s %s and nothing is under way", id, s.Name, s.Status,
 				s.Waiting)
 		}
-		if act, ok := turn.Next(st, w.inputs()).(turn.Park); !ok {
+		in := w.inputs()
+		in.Taken.Seq = w.watch.took[id].Seq // each has its own
+		if act := turn.Next(st, in); !parks(act) {
 			return fmt.Errorf("session %s %q is left alone, and has to do %T %+v", id, s.Name, act, act)
 		}
 		for _, t := range st.Tasks {
@@ -50,6 +52,11 @@ func (w *world) rest() error {
 		}
 	}
 	return nil
+}
+
+func parks(act turn.Action) bool {
+	_, ok := act.(turn.Park)
+	return ok
 }
 
 // inputs are those of a session to which nothing happens.

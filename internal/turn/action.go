@@ -16,6 +16,7 @@ type (
 		Run   int
 		Late  bool
 		Again bool // see troupe.Started
+		Keep  bool // see troupe.Started
 	}
 	// Deliver logs this mail: ends of children as results of their calls, the rest as
 	// words in the conversation.

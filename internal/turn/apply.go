@@ -138,6 +138,10 @@ func (f *fold) started(b troupe.Started) error {
 		return f.refuse("run %d does not follow run %d", b.Run, f.s.Session.Run)
 	}
 	p := &f.s.Session
+	f.s.again, f.s.Place.unkept = nil, 0
+	if b.Keep {
+		f.s.again = &End{Status: p.Status, Cause: p.Cause, Result: p.Result, Error: p.Error}
+	}
 	f.s.Place.Merging, f.s.Place.Past = nil, false
 	p.Run, p.Status, p.Waiting, p.Cause, p.Error = b.Run, troupe.Running, "", "", ""
 	p.StartedAt, p.EndedAt = f.e.At, time.Time{}
@@ -282,6 +286,9 @@ func (f *fold) ended(b troupe.Ended) error {
 	p.Status, p.Waiting, p.Cause = b.Outcome.Status, "", b.Outcome.Cause
 	if w := b.Outcome.Workspace; w != nil {
 		f.s.Place.Gone = w.Gone
+		if w.Unkept != "" {
+			f.s.Place.unkept = f.e.Seq
+		}
 	}
 	p.Result, p.Error, p.EndedAt = b.Outcome.Result, b.Outcome.Error, f.e.At
 	p.Until, p.Reserved = time.Time{}, troupe.Reservation{}

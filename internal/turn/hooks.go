@@ -264,7 +264,7 @@ func (d *decision) source() string {
 // beforeEnd finds what is to be told of an end. The end of a sub-agent is told however it came, if its beginning was.
 func (d *decision) beforeEnd(end End) Action {
 	s := d.s
-	if s.Session.Status == troupe.Spawning || s.hooks.stopped == s.Session.Run {
+	if s.again != nil || s.Session.Status == troupe.Spawning || s.hooks.stopped == s.Session.Run {
 		return end
 	}
 	kind := s.Session.Type

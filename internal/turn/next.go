@@ -69,6 +69,8 @@ func (d *decision) next() Action {
 		return Deliver{d.ofThisRun()}
 	case d.s.halted():
 		return d.cancelled()
+	case d.s.again != nil:
+		return *d.s.again
 	case d.s.fault != nil:
 		return d.retry()
 	case d.s.window.wanted, d.s.Awaits():
@@ -192,6 +194,10 @@ func (d *decision) nextEnded() Action {
 		return Admit{Run: d.s.Session.Run + 1}
 	}
 	if !slices.ContainsFunc(d.in.Unread, d.s.WokenBy) {
+		// Once in each process: what kept the folder from being closed may be gone since.
+		if at := d.s.Place.unkept; at > 0 && at <= d.in.Taken.Seq && d.s.Session.Depth > 0 {
+			return Admit{Run: d.s.Session.Run + 1, Again: true, Keep: true}
+		}
 		return Park{}
 	}
 	if until := d.gathersUntil(); !until.IsZero() {

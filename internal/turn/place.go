@@ -16,6 +16,8 @@ type place struct {
 	// Unsaved are files that were written since, and All says that it may be any.
 	Unsaved []string
 	All     bool
+	// unkept is the event of the last end, if the work could not be kept then; 0: it could.
+	unkept int64
 	// Gone: the end of a run removed it, and no hook was told that it is there again.
 	Gone bool
 	// Merging are the files of the caller's that this run has begun to write with its work, by their paths; nil: none.
@@ -35,6 +37,10 @@ func Keeps(s *State) bool {
 	w := s.Session.Workspace
 	return w.Kind.Made() && (w.Owner == s.Session.ID || s.Session.Depth == 0)
 }
+
+// Keeping reports whether the run does nothing but come to the end of the one before again, to keep what is in the
+// folder.
+func Keeping(s *State) bool { return s.again != nil }
 
 func workspaceReady(f *fold, b troupe.WorkspaceReady) error {
 	if !Keeps(f.s) {
@@ -206,7 +212,7 @@ func renderWorkspace(b *strings.Builder, w *troupe.WorkspaceResult) {
 	}
 	b.WriteByte('\n')
 	renderMerge(b, w)
-	if w.Kept != "" {
+	if w.Kept != "" && w.Unkept == "" {
 		fmt.Fprintf(b, "the folder stays, %s: %s\n", value(w.Folder, maxError), value(w.Kept, maxError))
 	}
 }
@@ -216,6 +222,9 @@ func renderMerge(b *strings.Builder, w *troupe.WorkspaceResult) {
 	why := value(w.NotMerged, maxError)
 	switch w.MergeState() {
 	case troupe.MergeNothing:
+	case troupe.MergeUnkept:
+		fmt.Fprintf(b, "its work could not be kept: %s; it is in %s. `troupe merge %s` tries again, and so does the "+
+			"next resume of this session\n", value(w.Unkept, maxError), value(w.Folder, maxError), value(w.Name, maxValue))
 	case troupe.MergeDone:
 		if len(w.Merged) == 0 {
 			b.WriteString("nothing was to be merged: all of it was in your folder before it ended\n")

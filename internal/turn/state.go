@@ -96,6 +96,7 @@ type mute struct {
 // ending is what is wanted of a run besides that it goes on.
 type ending struct {
 	halt  halt  // the last stop that was delivered
+	again *End  // that the run comes to once more, and does nothing else; nil: it works
 	leave leave // the last wish of the lead of its team that it comes to an end
 }
 

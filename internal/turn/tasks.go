@@ -103,6 +103,9 @@ func (f *fold) delivered(b troupe.MailDelivered) error {
 	}
 	words, asks := false, false
 	for _, m := range b.Mail {
+		if m.Kind.Words() || m.Kind == troupe.MailCompact {
+			f.s.again = nil
+		}
 		switch m.Kind {
 		case troupe.MailStop:
 			f.stopped(m)

@@ -20,6 +20,10 @@ func Workspace(w *troupe.WorkspaceResult) string {
 	if w.Kind == troupe.WorkspaceTree {
 		what = "worktree "
 	}
+	if w.Unkept != "" {
+		return fmt.Sprintf("%s%s: its work could not be kept: %s; it is in %s. troupe merge %s tries again, and so does "+
+			"the next resume of the session", what, name, Line(w.Unkept, 200), folder, name)
+	}
 	if w.Tip == w.Base {
 		if kept == "" {
 			return ""
@@ -45,7 +49,7 @@ func Workspace(w *troupe.WorkspaceResult) string {
 		text += ", not merged: " + why
 	case troupe.MergeUnclear:
 		text += ", and whether it merges is not known: " + Line(w.Unmerged, 120)
-	case troupe.MergeNothing, troupe.MergeKept:
+	case troupe.MergeNothing, troupe.MergeUnkept, troupe.MergeKept:
 		if len(w.Conflicts) > 0 {
 			text += ", conflicts in " + conflicts
 		}

@@ -256,17 +256,36 @@ func (e *ending) hand(ctx context.Context) error {
 	if err := e.k.step("transferred"); err != nil {
 		return err
 	}
-	var commands []string
-	for _, name := range slices.Sorted(maps.Keys(want)) {
-		commands = append(commands, "update "+refOf(e.p.ws, name)+"\x00"+want[name]+"\x00\x00")
-	}
-	if err := e.caller.update(ctx, commands); err != nil {
+	if err := e.refs(ctx, want); err != nil {
 		return err
 	}
 	if err := e.branch(ctx); err != nil {
 		return err
 	}
 	return errors.Join(e.p.unpin(e.caller), e.reachable(ctx, ids), e.k.step("handed"))
+}
+
+// refs gives what is wanted refs in the caller's repository. Names that an agent chose may be none there: one is too
+// long for the disk, or an end before left one that stands for a folder of another's. Then each is named by its id.
+func (e *ending) refs(ctx context.Context, want map[string]string) error {
+	update := func(named func(name string) string) error {
+		var commands []string
+		for _, name := range slices.Sorted(maps.Keys(want)) {
+			commands = append(commands, "update "+refOf(e.p.ws, named(name))+"\x00"+want[name]+"\x00\x00")
+		}
+		slices.Sort(commands)
+		return e.caller.update(ctx, slices.Compact(commands))
+	}
+	err := update(func(name string) string { return name })
+	if err == nil || locked(err) || ctx.Err() != nil {
+		return err
+	}
+	return update(func(name string) string {
+		if strings.Contains(name, "/") {
+			return "named/" + want[name]
+		}
+		return name
+	})
 }
 
 // oldest makes one commit of what the agent's HEAD and branches have been and nothing else reaches; "" if all is

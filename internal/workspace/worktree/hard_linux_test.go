@@ -100,3 +100,33 @@ func TestHugeObject(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestNamesThatAreNoRefs: names of refs that the caller's repository cannot have keep no work from being kept.
+func TestNamesThatAreNoRefs(t *testing.T) {
+	b := newBench(t)
+	ws := b.plan("names")
+	b.open(ws)
+	b.git(ws.Top, "checkout", "-qb", "x")
+	put(t, filepath.Join(ws.Top, "x.txt"), "line on x\n")
+	b.git(ws.Top, "add", "-A")
+	b.git(ws.Top, "commit", "-qm", "x")
+	put(t, filepath.Join(ws.Top, "ignored.log"), "stays\n") // so that the folder stays
+	if res := b.close(ws); res.Gone {
+		t.Fatalf("result: %+v", res)
+	}
+	b.open(ws)
+	b.git(ws.Top, "checkout", "-qb", "y")
+	b.git(ws.Top, "branch", "-qD", "x")
+	b.git(ws.Top, "checkout", "-qb", "x/y")
+	put(t, filepath.Join(ws.Top, "xy.txt"), "line on x/y\n")
+	b.git(ws.Top, "add", "-A")
+	b.git(ws.Top, "commit", "-qm", "xy")
+	// A name with no room for the ending of a lock; git itself writes it into the list alone.
+	long := "refs/heads/" + strings.Repeat("l", 253)
+	id := b.git(ws.Top, "rev-parse", "HEAD")
+	b.git(ws.Top, "pack-refs", "--all")
+	list := filepath.Join(ws.Top, ".git/packed-refs")
+	put(t, list, get(list)+id+" "+long+"\n")
+	b.close(ws)
+	b.has(b.dir, []string{"line on x", "line on x/y"})
+}

@@ -27,6 +27,8 @@ type Row struct {
 	Tip           string // the last commit that is known
 	// Unmerged: it has work that neither another branch of the caller's has, nor the caller's folder.
 	Unmerged bool
+	// Worked: it holds something else than it began with, as far as that was saved.
+	Worked bool
 	// Declined are files of it of which the caller has kept its own side: that work is in none of its files.
 	Declined []string
 }
@@ -96,7 +98,7 @@ func (k *Keeper) row(ctx context.Context, rec *record, callers map[string]*calle
 	if err != nil {
 		return Row{}, err
 	}
-	row.Tip = kept.tip(rec)
+	row.Tip, row.Worked = kept.tip(rec), p.worked(ctx, rec, kept)
 	c, known := callers[rec.Workspace.Of]
 	if !known && rec.Workspace.Kind == troupe.WorkspaceTree {
 		c, _ = k.callerOf(ctx, rec.Workspace.Of) // one that is gone has merged nothing
@@ -137,6 +139,19 @@ func (k kept) tip(rec *record) string {
 		}
 	}
 	return rec.Base.Commit
+}
+
+// worked reports whether what was kept of it differs from what it began with.
+func (p place) worked(ctx context.Context, rec *record, kept kept) bool {
+	if rec.Base.Commit == "" || kept.tip(rec) == rec.Base.Commit && kept["saved"] == "" {
+		return false
+	}
+	r, err := p.k.keeper(p)
+	if err != nil {
+		return true
+	}
+	return kept.tip(rec) != rec.Base.Commit ||
+		r.run(ctx, "diff-tree", "--quiet", rec.Base.Commit+"^{tree}", kept["saved"]) != nil
 }
 
 // unmerged reports whether there is work that no branch but the workspace's own has.

@@ -1,0 +1,71 @@
+package app
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/workspace/worktree"
+)
+
+// list is all worktrees beside a folder; "": beside all. Those whose agents' ends could not be kept are closed first,
+// if what stood against it is gone by now.
+func (l looking) list(ctx context.Context, of string) ([]worktree.Row, error) {
+	rows, err := l.keeper.List(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	kept := false
+	for _, row := range rows {
+		kept = l.keepAgain(ctx, row) || kept
+	}
+	if !kept {
+		return rows, ctx.Err()
+	}
+	return l.keeper.List(ctx, of)
+}
+
+// keepAgain closes the folder of an agent whose work could not be kept at its end, and reports whether it could. Where
+// a process has the tree, others may work in the folder; then that process does it, or the next.
+func (l looking) keepAgain(ctx context.Context, row worktree.Row) bool {
+	if row.Ended || row.Base.Commit == "" {
+		return false
+	}
+	s, err := l.sessionIn(ctx, row.Workspace)
+	if err != nil {
+		return false
+	}
+	why := ""
+	if err := l.app.trees.store.View(ctx, func(r store.Reader) (err error) {
+		why, err = session.Unkept(r, s)
+		return err
+	}); err != nil || why == "" {
+		return false
+	}
+	l.unkept[s.ID] = why
+	if t, err := l.treeOf(ctx, s.Root); err != nil || t.Running {
+		return false
+	}
+	_, err = l.keeper.Close(ctx, row.Workspace, worktree.Ending{Message: cmp.Or(s.Title, s.Name)})
+	if err != nil {
+		l.unkept[s.ID] = err.Error()
+		return false
+	}
+	delete(l.unkept, s.ID)
+	return true
+}
+
+// treeOf is a tree of sessions, which is looked at once.
+func (l looking) treeOf(ctx context.Context, root troupe.SessionID) (Tree, error) {
+	t, ok := l.trees[root]
+	if ok {
+		return t, nil
+	}
+	t, err := l.app.tree(ctx, root)
+	if err == nil {
+		l.trees[root] = t
+	}
+	return t, err
+}
