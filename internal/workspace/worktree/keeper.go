@@ -160,7 +160,18 @@ func (k *Keeper) Open(ctx context.Context, ws troupe.Workspace, m Making) (troup
 	if err != nil {
 		return troupe.WorkspaceBase{}, err
 	}
-	if err := p.open(ctx, rec, m); err != nil {
+	err = p.open(ctx, rec, m)
+	if errors.Is(err, errBaseGone) && m.Base == nil && p.unborn(rec) {
+		// No agent knows it: it begins with what the caller has now.
+		if err := p.abandon(ctx); err != nil {
+			return troupe.WorkspaceBase{}, err
+		}
+		if rec, err = k.claim(ctx, p, nil); err != nil {
+			return troupe.WorkspaceBase{}, err
+		}
+		err = p.open(ctx, rec, m)
+	}
+	if err != nil {
 		if rec.Base.Commit == "" || errors.Is(err, errBaseGone) { // there is nothing to show, or to go on with
 			err = errors.Join(err, unmade(p, known && rec.Base.Commit == ""))
 		}

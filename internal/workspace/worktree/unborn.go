@@ -1,0 +1,43 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// unborn reports whether no agent has ever been in the folder: its making came to no end, with the base on record
+// already. Nothing of it is anybody's work, and the keeper may be half of one.
+func (p place) unborn(rec *record) bool {
+	if rec.State != making || rec.Result != nil || rec.Inode != 0 { // which is written before the folder has its name
+		return false
+	}
+	if there, other, err := p.has(rec); there || other || err != nil {
+		return false
+	}
+	kept, err := readKept(p)
+	return err == nil && kept["HEAD"] == "" && kept["end"] == ""
+}
+
+// abandon removes what there is of it. Its record goes last: what could not be removed stays known.
+func (p place) abandon(ctx context.Context) error {
+	if p.ws.Kind == troupe.WorkspaceTree {
+		if c, err := p.k.callerOf(ctx, p.ws.Of); err == nil { // else it is gone, and its refs with it
+			release, err := p.k.holdCaller(ctx, c)
+			if err != nil {
+				return err
+			}
+			defer release()
+			if err := errors.Join(p.unpin(c), c.dropRefs(ctx, p.ws, "")); err != nil {
+				return err
+			}
+		}
+	}
+	if err := errors.Join(removeTree(p.making), removeTree(p.repo), p.k.step("abandoned")); err != nil {
+		return err
+	}
+	p.tidy()
+	return os.RemoveAll(p.folder)
+}
