@@ -355,7 +355,7 @@ func (t *tree) replace(got adopted) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.drop()
-	t.up, t.lost = true, nil
+	t.up, t.lost, t.since = true, nil, t.h.d.Now()
 	t.caps, t.run = got.caps, got.actors[0].st.Settings
 	t.roles.replace(t.h, got.roles)
 	for _, st := range got.line {
@@ -375,7 +375,7 @@ func (t *tree) replace(got adopted) {
 func (t *tree) begin(st *turn.State, roles Roles) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.up, t.caps, t.run = true, st.Caps, st.Settings
+	t.up, t.since, t.caps, t.run = true, t.h.d.Now(), st.Caps, st.Settings
 	t.roles.replace(t.h, roles)
 	t.keepLooking()
 	t.keepPulse()

@@ -49,6 +49,8 @@ type Opening struct {
 	Hides func(path string) bool
 	// Base is what the folder began with, as the log has it; nil: it was not there before.
 	Base *troupe.WorkspaceBase
+	// Since is when this process took the session's tree up.
+	Since time.Time
 	// Progress is told now and then how many of its files are there, by one goroutine at a time; nil: nobody asks.
 	Progress func(done, all int)
 	// Fill has a hook make the folder at a path; nil: none does.
@@ -210,7 +212,7 @@ func (p *place) ready(ctx context.Context, reads bool) bool {
 	if st := p.a.st.Session.Status; p.doing == placeIdle && p.broken == "" && !p.ends && !turn.Keeping(&p.a.st) &&
 		st.Live() && st != troupe.Spawning {
 		p.begun = true
-		o := Opening{Session: p.a.st.Session}
+		o := Opening{Session: p.a.st.Session, Since: p.a.tree.upSince()}
 		o.Hides = gate.Hidden(p.a.tree.chain.chain(p.a.id), []string{o.Session.Dir()}, p.a.h.d.Home)
 		if turn.Keeps(&p.a.st) {
 			o.Base = p.a.st.Place.Base

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/turn"
@@ -41,6 +42,7 @@ type marks struct {
 	looking bool           // for mail, before long
 	pulsing bool           // a pulse is on its way
 	parted  bool           // hooks were told that the tree is left
+	since   time.Time      // it was taken up
 	top     troupe.Session // the root as it last came, began or ended: others than its actor may look at it
 	fresh   freshTypes
 	beside  map[*beside]bool // hooks that run and nothing waits for
@@ -109,6 +111,13 @@ func (t *tree) granted(st *turn.State) {
 	for _, id := range slices.Sorted(maps.Keys(t.actors)) {
 		t.actors[id].post(inAuthorityChanged{})
 	}
+}
+
+// upSince is when this process took the tree up.
+func (t *tree) upSince() time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.since
 }
 
 // limits are the tree's caps as they are now.

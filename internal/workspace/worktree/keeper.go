@@ -76,6 +76,9 @@ type Making struct {
 	Progress func(done, all int)
 	// Base is what the workspace began with before, and begins with again; nil: that is not known.
 	Base *troupe.WorkspaceBase
+	// Since is when this process took up the sessions that may work there: locks of git in the agent's repository that
+	// are older are of processes that are gone. The zero value: none is.
+	Since time.Time
 	// Fill makes the folder of a workspace that is ByHook, at the path; nil: nothing can.
 	Fill func(ctx context.Context, path string) error
 }
@@ -224,10 +227,10 @@ func (p place) open(ctx context.Context, rec *record, m Making) error {
 	if err != nil {
 		return err
 	}
-	if !there {
-		if err := p.make(ctx, rec, m); err != nil {
-			return err
-		}
+	if there {
+		p.unlockAgent(m.Since)
+	} else if err := p.make(ctx, rec, m); err != nil {
+		return err
 	}
 	if rec.State != made {
 		rec.State = made
