@@ -152,6 +152,10 @@ func shownConflict(c worktree.Conflict) wire.WorktreeConflict {
 // PruneWorktrees implements api.Workspaces.
 func (a worktrees) PruneWorktrees(ctx context.Context, p wire.WorktreePrune) ([]wire.PrunedWorktree, error) {
 	look := a.look()
+	if p.Discard && len(p.Names) == 0 {
+		return nil, &troupe.UserError{Problem: "work is discarded of worktrees that are named, and none is",
+			Hint: "`troupe worktrees` lists them.", Code: troupe.ExitUsage}
+	}
 	var rows []worktree.Row
 	if len(p.Names) == 0 {
 		var err error
@@ -168,7 +172,7 @@ func (a worktrees) PruneWorktrees(ctx context.Context, p wire.WorktreePrune) ([]
 	}
 	out := []wire.PrunedWorktree{}
 	for _, row := range rows {
-		done, err := look.prune(ctx, row, p.DryRun)
+		done, err := look.prune(ctx, row, p)
 		if err != nil {
 			if ctx.Err() != nil {
 				return out, err
@@ -397,7 +401,7 @@ func fileCount(n int) string {
 }
 
 // prune removes one worktree, unless something of it would be lost or its session may still need it.
-func (l looking) prune(ctx context.Context, row worktree.Row, dry bool) (wire.PrunedWorktree, error) {
+func (l looking) prune(ctx context.Context, row worktree.Row, p wire.WorktreePrune) (wire.PrunedWorktree, error) {
 	out := wire.PrunedWorktree{Worktree: l.shown(ctx, row)}
 	w := out.Worktree
 	switch {
@@ -407,15 +411,16 @@ func (l looking) prune(ctx context.Context, row worktree.Row, dry bool) (wire.Pr
 		out.Why = "its session was left behind and can be gone on with"
 	case w.State == wire.WorktreeUnknown:
 		out.Why = w.Problem
+	case p.Discard: // whatever it holds
 	case w.State == wire.WorktreeUnmerged:
 		out.Why = "it has work that is nowhere else: troupe merge " + w.Name
 	case len(w.Declined) > 0:
 		out.Why = fmt.Sprintf("you kept yours in %s; its version is on %s", fileCount(len(w.Declined)),
 			cmp.Or(w.Branch, w.Folder))
-	case w.Kept != "" && row.There && dry:
+	case w.Kept != "" && row.There && p.DryRun:
 		out.Why = w.Kept // as of its end; what keeps it may be gone by now
 	}
-	if out.Why != "" || dry {
+	if out.Why != "" || p.DryRun {
 		out.Removed = out.Why == ""
 		return out, nil
 	}
@@ -429,7 +434,11 @@ func (l looking) prune(ctx context.Context, row worktree.Row, dry bool) (wire.Pr
 		}
 	}
 	var err error
-	out.Removed, out.Why, err = l.keeper.Prune(ctx, row.Workspace.Owner, going)
+	if p.Discard {
+		out.Removed, out.Discarded, out.Why, err = l.keeper.Discard(ctx, row.Workspace.Owner, going)
+	} else {
+		out.Removed, out.Why, err = l.keeper.Prune(ctx, row.Workspace.Owner, going)
+	}
 	if isNotFound(err) { // it held nothing, and has gone with its end
 		out.Removed, err = true, nil
 	}

@@ -160,6 +160,8 @@ type WorktreePrune struct {
 	All    bool     `json:"all,omitempty"`
 	Names  []string `json:"names,omitempty"` // as in a WorktreeQuery; none: all of them
 	DryRun bool     `json:"dry_run,omitempty"`
+	// Discard: those that are named go although their work is nowhere else.
+	Discard bool `json:"discard,omitempty"`
 }
 
 // PrunedWorktree is what became of one.
@@ -167,5 +169,7 @@ type PrunedWorktree struct {
 	Worktree Worktree `json:"worktree"`
 	Removed  bool     `json:"removed" doc:"Or would be, in a dry run"`
 	Why      string   `json:"why,omitempty" doc:"Why it stays, or what of it does"`
-	Hooks    []string `json:"hooks,omitempty" doc:"What hooks that were told of it did wrong, or want said"`
+	// Discarded is the ref that alone has the work by now.
+	Discarded string   `json:"discarded,omitempty" doc:"The ref that alone has the work that was discarded"`
+	Hooks     []string `json:"hooks,omitempty" doc:"What hooks that were told of it did wrong, or want said"`
 }

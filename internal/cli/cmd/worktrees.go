@@ -3,9 +3,12 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"os"
 
+	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -44,16 +47,25 @@ func newWorktrees(c *console.Console) *cobra.Command {
 // newWorktreesPrune makes the part that removes them.
 func newWorktreesPrune(c *console.Console) *cobra.Command {
 	p := wire.WorktreePrune{Cwd: c.Cwd}
-	var asJSON bool
+	var asJSON, yes bool
 	cmd := &cobra.Command{
 		Use: "prune [NAME...]", Short: "Remove the folders whose work you have", Args: console.Args(0, -1),
 		Long: `Remove the folders that agents have of their own, and what is kept for them, where you have all of their
 work or where there is none. What would be lost stays, and is told with the reason. The branches
-that troupe made for them go too; commits that no branch of yours has stay below refs/troupe.`,
-		Example:           "troupe worktrees prune --dry-run\ntroupe worktrees prune\ntroupe worktrees prune fixer",
+that troupe made for them go too; commits that no branch of yours has stay below refs/troupe.
+
+--discard throws work away that you do not want: it is said how much that is, and you are asked. It is on no
+branch then; the ref that is printed still has all of it.`,
+		Example: "troupe worktrees prune --dry-run\ntroupe worktrees prune\ntroupe worktrees prune fixer\n" +
+			"troupe worktrees prune --discard fixer",
 		ValidArgsFunction: c.Worktrees,
 		RunE: inHome(c, func(ctx context.Context, a api.API, args []string) error {
 			p.Names = args
+			if p.Discard && !p.DryRun && !yes {
+				if on, err := confirmDiscard(ctx, c, a, p); err != nil || !on {
+					return err
+				}
+			}
 			list, err := a.Setup().Workspaces().PruneWorktrees(ctx, p)
 			if err != nil {
 				return err
@@ -74,7 +86,47 @@ that troupe made for them go too; commits that no branch of yours has stay below
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&p.All, "all", false, "Those beside every folder, not only this one")
 	cmd.Flags().BoolVar(&p.DryRun, "dry-run", false, "Say what would be removed, and remove nothing")
+	cmd.Flags().BoolVar(&p.Discard, "discard", false, "Also work that is nowhere else, of those that are named")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "Do not ask before work is discarded")
 	return cmd
+}
+
+// confirmDiscard says what would be thrown away, and asks.
+func confirmDiscard(ctx context.Context, c *console.Console, a api.API, p wire.WorktreePrune) (bool, error) {
+	p.DryRun = true
+	list, err := a.Setup().Workspaces().PruneWorktrees(ctx, p)
+	if err != nil {
+		return false, err
+	}
+	lone := false
+	for _, w := range list {
+		if w.Removed && w.Worktree.State == wire.WorktreeUnmerged {
+			lone = true
+			fmt.Fprintln(c.Err, discards(w.Worktree))
+		}
+	}
+	if !lone {
+		return true, nil
+	}
+	in, ok := c.In.(*os.File)
+	if !ok || !term.IsTerminal(in.Fd()) {
+		return false, &troupe.UserError{
+			Problem: "nothing was discarded: this needs your confirmation, and you cannot be asked here",
+			Hint:    "Add --yes to discard without being asked, or --dry-run to see what would go.",
+			Code:    troupe.ExitUsage}
+	}
+	yes, err := confirm(in, c.Err, "Discard it?")
+	if err != nil || !yes {
+		fmt.Fprintln(c.Err, "Nothing was discarded.")
+	}
+	return yes, err
+}
+
+// discards says how much a worktree holds that is nowhere else.
+func discards(w wire.Worktree) string {
+	s := w.WorktreeSums
+	return fmt.Sprintf("%s: %s +%d -%d, %s, nowhere else", console.Line(w.Name, 64), console.Count(s.Files, "file"),
+		s.Added, s.Removed, console.Count(s.Commits, "commit"))
 }
 
 func writePruned(c *console.Console, list []wire.PrunedWorktree, dry bool) error {
@@ -92,11 +144,20 @@ func writePruned(c *console.Console, list []wire.PrunedWorktree, dry bool) error
 		} else {
 			kept++
 		}
+		if dry && p.Removed && p.Worktree.State == wire.WorktreeUnmerged {
+			name = discards(p.Worktree)
+		}
 		if p.Why != "" {
 			name += ": " + console.Line(p.Why, 0)
 		}
 		if _, err := fmt.Fprintln(c.Out, text+name); err != nil {
 			return err
+		}
+		if ref := console.Line(p.Discarded, 0); ref != "" {
+			if _, err := fmt.Fprintf(c.Out, "         all of it is kept as %s; to have it back: git branch %s %s\n", ref,
+				name, ref); err != nil {
+				return err
+			}
 		}
 		for _, said := range p.Hooks {
 			if _, err := fmt.Fprintln(c.Out, "         "+console.Line(said, 0)); err != nil {

@@ -219,6 +219,12 @@ func size(folder string) int64 {
 // going is called as that of an Ending is.
 func (k *Keeper) Prune(ctx context.Context, id troupe.SessionID, going func(context.Context)) (removed bool,
 	why string, err error) {
+	return k.prune(ctx, id, going, nil)
+}
+
+// prune is Prune, or with a place for the ref of what was discarded Discard.
+func (k *Keeper) prune(ctx context.Context, id troupe.SessionID, going func(context.Context), discarded *string) (
+	removed bool, why string, err error) {
 	if _, ok := troupe.ParseSessionID(string(id)); !ok {
 		return false, "", fmt.Errorf("a workspace of %q: %w", id, troupe.ErrNotFound)
 	}
@@ -254,10 +260,10 @@ func (k *Keeper) Prune(ctx context.Context, id troupe.SessionID, going func(cont
 			return true, "", nil // there was nothing in it
 		}
 	}
-	return p.prune(ctx, rec)
+	return p.prune(ctx, rec, discarded)
 }
 
-func (p place) prune(ctx context.Context, rec *record) (removed bool, why string, err error) {
+func (p place) prune(ctx context.Context, rec *record, discarded *string) (removed bool, why string, err error) {
 	kept, err := readKept(p)
 	if err != nil {
 		return false, "", err
@@ -268,7 +274,16 @@ func (p place) prune(ctx context.Context, rec *record) (removed bool, why string
 			return false, "the repository it is from cannot be read", nil //nolint:nilerr // it stays, and is said why
 		}
 	}
-	if p.unmerged(ctx, rec, c, kept) {
+	lone := p.unmerged(ctx, rec, c, kept)
+	switch {
+	case lone && discarded != nil && c == nil:
+		return false, discardHint, nil
+	case lone && discarded != nil:
+		if *discarded, err = p.discard(ctx, rec, c, kept); err != nil {
+			return false, "", err
+		}
+		c = nil // its refs are dealt with
+	case lone:
 		switch all, declined := p.brought(ctx, rec, kept); {
 		case !all:
 			return false, "it has work that neither another branch nor " + p.ws.Of + " has", nil
