@@ -153,12 +153,14 @@ func (a sessions) Report(ctx context.Context, id troupe.SessionID) (wire.Report,
 	if err != nil {
 		return out, err
 	}
+	left := map[string]map[troupe.SessionID]string{}
 	for i := range out.Agents {
 		row := &out.Agents[i]
 		row.Evidence, row.ActiveMS = wire.EvidenceOf(ends[row.ID].Evidence), active[row.ID]
 		if w := ends[row.ID].Workspace; w != nil {
 			kept := *w
 			kept.Run, row.Kept = nil, &kept // the evidence has it
+			a.app.notePruned(ctx, t, row, left)
 		}
 	}
 	out.ActiveMS, out.Limit = active[s.Root], limitName(ends[s.Root].Limit)

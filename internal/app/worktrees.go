@@ -94,7 +94,7 @@ func (a worktrees) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wir
 		for _, path := range declined {
 			out.Left = append(out.Left, fmt.Sprintf("%s: yours is kept; what the agent did there is on its branch %s "+
 				"alone",
-				path, work.Branch))
+				path, out.Worktree.Branch))
 		}
 	}
 	changes := slices.DeleteFunc(merged.Changes, func(c worktree.Change) bool {
@@ -250,7 +250,7 @@ func (l looking) known(ctx context.Context, row worktree.Row) wire.Worktree {
 		Branch: w.Branch, Base: row.Base.Commit, Dirty: row.Base.Dirty, Made: row.Made.UTC(),
 		Changed: row.Changed.UTC(), Bytes: row.Bytes}
 	if r := row.Result; r != nil && row.Ended {
-		out.Kept, out.Branch = r.Kept, cmp.Or(r.Branch, out.Branch)
+		out.Kept, out.Branch = r.Kept, cmp.Or(row.Ref, r.Branch, out.Branch)
 		out.WorktreeSums = wire.WorktreeSums{Commits: r.Commits, Files: r.Files, Added: r.Added, Removed: r.Removed,
 			Conflicts: r.Conflicts}
 	}

@@ -31,6 +31,13 @@ func Workspace(w *troupe.WorkspaceResult) string {
 		return what + name + ": no work to merge" + kept
 	}
 	text := what + name + ": "
+	if w.Pruned {
+		text += fmt.Sprintf("%s +%d -%d, pruned since; ", Count(w.Files, "file"), w.Added, w.Removed)
+		if w.Branch == "" {
+			return text + "a branch of yours has it"
+		}
+		return text + "all of it is in " + Line(w.Branch, 0)
+	}
 	if w.Branch != "" {
 		text += "branch " + Line(w.Branch, 0) + ", "
 	}

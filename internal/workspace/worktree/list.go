@@ -25,6 +25,8 @@ type Row struct {
 	Ended         bool  // its last run has ended, with Result
 	Result        *troupe.WorkspaceResult
 	Tip           string // the last commit that is known
+	// Ref is the name by which the caller's repository has it: its branch, or the ref that stays where that is gone.
+	Ref string
 	// Unmerged: it has work that neither another branch of the caller's has, nor the caller's folder.
 	Unmerged bool
 	// Worked: it holds something else than it began with, as far as that was saved.
@@ -104,7 +106,7 @@ func (k *Keeper) row(ctx context.Context, rec *record, callers map[string]*calle
 		c, _ = k.callerOf(ctx, rec.Workspace.Of) // one that is gone has merged nothing
 		callers[rec.Workspace.Of] = c
 	}
-	row.Unmerged = p.unmerged(ctx, rec, c, kept)
+	row.Ref, row.Unmerged = p.named(rec, c), p.unmerged(ctx, rec, c, kept)
 	if row.Unmerged && row.Ended {
 		// Comparing contents is for one at a time. A workspace that something goes on with is not waited for.
 		if release, err := k.holdFor(ctx, string(rec.Workspace.Owner), listWait); err == nil {
