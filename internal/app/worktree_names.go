@@ -17,7 +17,7 @@ import (
 
 // one is the worktree that a name means.
 func (l looking) one(ctx context.Context, q wire.WorktreeQuery) (worktree.Row, error) {
-	name := q.Name
+	name := strings.TrimPrefix(q.Name, "troupe/") // of its branch
 	if q.Name = ""; name == "" {
 		return worktree.Row{}, &troupe.UserError{Problem: "the name is empty; is a variable not set?",
 			Code: troupe.ExitUsage, Err: troupe.ErrNotFound}

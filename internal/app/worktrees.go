@@ -102,6 +102,9 @@ func (a worktrees) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wir
 		if is {
 			out.Left = append(out.Left, fmt.Sprintf("%s: it is protected (%s), so write it yourself if you want it",
 				c.Path, why))
+			if t, err := touchOf(c, nil); err == nil { // what is not written is not counted
+				out.Added, out.Removed = out.Added-t.Added, out.Removed-t.Removed
+			}
 		}
 		return is
 	})

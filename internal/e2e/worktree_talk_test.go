@@ -42,7 +42,7 @@ func TestWorktreeConversation(t *testing.T) {
 	term.Keys("/worktrees\r")
 	says(term, "unmerged: 1 file +1 -0")
 	term.Keys("/merge mi\t\r")
-	says(term, "Merged 1 file of mine, +1 -0. Nothing is committed; see git diff.")
+	says(term, "Merged 1 file of mine, +1 -0. Nothing is committed; see git status.")
 	term.Keys("/diff none\r")
 	says(term, "none")
 	term.Keys("/merge --dry-run\r")

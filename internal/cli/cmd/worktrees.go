@@ -73,7 +73,7 @@ branch then; the ref that is printed still has all of it.`,
 			if asJSON {
 				err = jsonList(c, list)
 			} else {
-				err = writePruned(c, list, p.DryRun)
+				err = writePruned(c, list, p)
 			}
 			for _, w := range list {
 				if !w.Removed && len(args) > 0 && err == nil {
@@ -129,7 +129,8 @@ func discards(w wire.Worktree) string {
 		s.Added, s.Removed, console.Count(s.Commits, "commit"))
 }
 
-func writePruned(c *console.Console, list []wire.PrunedWorktree, dry bool) error {
+func writePruned(c *console.Console, list []wire.PrunedWorktree, asked wire.WorktreePrune) error {
+	dry, all := asked.DryRun, asked.All
 	removed, kept := 0, 0
 	for _, p := range list {
 		text, name := "kept     ", console.Line(p.Worktree.Name, 64)
@@ -149,6 +150,9 @@ func writePruned(c *console.Console, list []wire.PrunedWorktree, dry bool) error
 		}
 		if p.Why != "" {
 			name += ": " + console.Line(p.Why, 0)
+		}
+		if !all {
+			text = c.Beside(p.Worktree) + text
 		}
 		if _, err := fmt.Fprintln(c.Out, text+name); err != nil {
 			return err

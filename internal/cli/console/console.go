@@ -178,7 +178,8 @@ func Args(least, most int) cobra.PositionalArgs {
 			case 1:
 				given = "there is one"
 			}
-			return Usage("%s takes %s, and %s", cmd.CommandPath(), takes, given)
+			return &troupe.UserError{Problem: fmt.Sprintf("%s takes %s, and %s", cmd.CommandPath(), takes, given),
+				Hint: fmt.Sprintf("See `%s --help`.", cmd.CommandPath()), Code: troupe.ExitUsage}
 		}
 		return nil
 	}

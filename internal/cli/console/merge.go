@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -84,7 +85,11 @@ func (c *Console) Merged(m wire.MergedWorktree) error {
 	case len(m.Files) == 0:
 		fmt.Fprintf(&b, "Nothing of %s was written.\n", name)
 	default:
-		fmt.Fprintf(&b, "Merged %s of %s, +%d -%d. Nothing is committed; see git diff.\n", n, name, m.Added, m.Removed)
+		see := "git diff"
+		if slices.ContainsFunc(m.Files, func(f wire.MergedFile) bool { return f.Action == wire.MergeNew }) {
+			see = "git status" // a difference has no new files
+		}
+		fmt.Fprintf(&b, "Merged %s of %s, +%d -%d. Nothing is committed; see %s.\n", n, name, m.Added, m.Removed, see)
 	}
 	switch {
 	case m.Undo != "":
