@@ -208,9 +208,6 @@ type WorkspaceResult struct {
 	// Unkept is why what is in the folder could not be kept elsewhere: so it is not known what that is, and the next
 	// process that takes the session's tree up comes to the end of the run again. "": it was kept.
 	Unkept string `json:"unkept,omitempty"`
-	// Pruned: the worktree was pruned since, and Branch is the ref that has the work; "": another branch has it. Only a
-	// report says so.
-	Pruned bool `json:"pruned,omitempty"`
 	// Gone: the folder was removed, as all of it can be had from kept refs. Else Kept says why it stays.
 	Gone bool   `json:"gone,omitempty"`
 	Kept string `json:"kept,omitempty"`

@@ -160,7 +160,7 @@ func (a sessions) Report(ctx context.Context, id troupe.SessionID) (wire.Report,
 		if w := ends[row.ID].Workspace; w != nil {
 			kept := *w
 			kept.Run, row.Kept = nil, &kept // the evidence has it
-			a.app.notePruned(ctx, t, row, left)
+			notePruned(ctx, a.app, t, row, left)
 		}
 	}
 	out.ActiveMS, out.Limit = active[s.Root], limitName(ends[s.Root].Limit)

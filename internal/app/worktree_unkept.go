@@ -72,24 +72,25 @@ func (l looking) treeOf(ctx context.Context, root troupe.SessionID) (Tree, error
 	return t, err
 }
 
-// notePruned has a row of a report say of a worktree that was pruned since which ref has what was done there. left are
-// those refs, by the trees that were looked at.
-func (a *App) notePruned(ctx context.Context, t Tree, row *wire.Session, left map[string]map[troupe.SessionID]string) {
+// notePruned has a row of a report say of a worktree that was pruned since which ref has what was done there, in the
+// place of its branch; "": a branch of the person's has it. left are those refs, by the trees that were looked at.
+func notePruned(ctx context.Context, a *App, t Tree, row *wire.Session,
+	left map[string]map[troupe.SessionID]string) {
 	kept := row.Kept
 	i := slices.IndexFunc(t.Sessions, func(s troupe.Session) bool { return s.ID == row.ID })
-	if i < 0 || kept.Kind != troupe.WorkspaceTree || kept.Branch == "" || !a.keeper.Pruned(row.ID) {
+	if i < 0 || kept.Kind != troupe.WorkspaceTree || kept.Branch == "" || !worktree.Pruned(a.keeper, row.ID) {
 		return
 	}
 	of := t.Sessions[i].Workspace.Of
 	refs, looked := left[of]
 	if !looked {
 		var err error
-		if refs, err = a.keeper.Left(ctx, of); err != nil {
+		if refs, err = worktree.Left(ctx, a.keeper, of); err != nil {
 			refs = nil // the repository is gone: nothing is known of it
 		}
 		left[of] = refs
 	}
 	if refs != nil {
-		kept.Pruned, kept.Branch, kept.Conflicts = true, refs[row.ID], nil
+		kept.Gone, kept.Kept, kept.Branch, kept.Conflicts = true, "", refs[row.ID], nil
 	}
 }

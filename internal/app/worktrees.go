@@ -438,7 +438,7 @@ func (l looking) prune(ctx context.Context, row worktree.Row, p wire.WorktreePru
 	}
 	var err error
 	if p.Discard {
-		out.Removed, out.Discarded, out.Why, err = l.keeper.Discard(ctx, row.Workspace.Owner, going)
+		out.Removed, out.Discarded, out.Why, err = worktree.Discard(ctx, l.keeper, row.Workspace.Owner, going)
 	} else {
 		out.Removed, out.Why, err = l.keeper.Prune(ctx, row.Workspace.Owner, going)
 	}

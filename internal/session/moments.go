@@ -196,8 +196,8 @@ func (hk *hooking) atEnd(act turn.Hook, said troupe.HookSaid) error {
 	return nil
 }
 
-// next is what is to be done. An end that hooks were told of is come to whatever is said meanwhile: the folder is closed
-// before it, which takes its time.
+// next is what is to be done. An end that hooks were told of is come to whatever is said meanwhile: the folder is
+// closed before it, which takes its time.
 func (hk *hooking) next(act turn.Action) turn.Action {
 	if hk.over != nil && hk.a.wanted() {
 		hk.over = nil

@@ -212,7 +212,7 @@ func (p *place) ready(ctx context.Context, reads bool) bool {
 	if st := p.a.st.Session.Status; p.doing == placeIdle && p.broken == "" && !p.ends && !turn.Keeping(&p.a.st) &&
 		st.Live() && st != troupe.Spawning {
 		p.begun = true
-		o := Opening{Session: p.a.st.Session, Since: p.a.tree.upSince()}
+		o := Opening{Session: p.a.st.Session, Since: upSince(p.a.tree)}
 		o.Hides = gate.Hidden(p.a.tree.chain.chain(p.a.id), []string{o.Session.Dir()}, p.a.h.d.Home)
 		if turn.Keeps(&p.a.st) {
 			o.Base = p.a.st.Place.Base

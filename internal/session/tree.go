@@ -114,7 +114,7 @@ func (t *tree) granted(st *turn.State) {
 }
 
 // upSince is when this process took the tree up.
-func (t *tree) upSince() time.Time {
+func upSince(t *tree) time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.since

@@ -224,7 +224,8 @@ func renderMerge(b *strings.Builder, w *troupe.WorkspaceResult) {
 	case troupe.MergeNothing:
 	case troupe.MergeUnkept:
 		fmt.Fprintf(b, "its work could not be kept: %s; it is in %s. `troupe merge %s` tries again, and so does the "+
-			"next resume of this session\n", value(w.Unkept, maxError), value(w.Folder, maxError), value(w.Name, maxValue))
+			"next resume of this session\n", value(w.Unkept, maxError), value(w.Folder, maxError),
+			value(w.Name, maxValue))
 	case troupe.MergeDone:
 		if len(w.Merged) == 0 {
 			b.WriteString("nothing was to be merged: all of it was in your folder before it ended\n")

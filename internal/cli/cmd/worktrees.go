@@ -158,8 +158,8 @@ func writePruned(c *console.Console, list []wire.PrunedWorktree, asked wire.Work
 			return err
 		}
 		if ref := console.Line(p.Discarded, 0); ref != "" {
-			if _, err := fmt.Fprintf(c.Out, "         all of it is kept as %s; to have it back: git branch %s %s\n", ref,
-				name, ref); err != nil {
+			if _, err := fmt.Fprintf(c.Out, "         all of it is kept as %s; to have it back: git branch %s %s\n",
+				ref, name, ref); err != nil {
 				return err
 			}
 		}

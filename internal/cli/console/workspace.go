@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -21,8 +22,8 @@ func Workspace(w *troupe.WorkspaceResult) string {
 		what = "worktree "
 	}
 	if w.Unkept != "" {
-		return fmt.Sprintf("%s%s: its work could not be kept: %s; it is in %s. troupe merge %s tries again, and so does "+
-			"the next resume of the session", what, name, Line(w.Unkept, 200), folder, name)
+		return fmt.Sprintf("%s%s: its work could not be kept: %s; it is in %s. troupe merge %s tries again, and so "+
+			"does the next resume of the session", what, name, Line(w.Unkept, 200), folder, name)
 	}
 	if w.Tip == w.Base {
 		if kept == "" {
@@ -31,7 +32,7 @@ func Workspace(w *troupe.WorkspaceResult) string {
 		return what + name + ": no work to merge" + kept
 	}
 	text := what + name + ": "
-	if w.Pruned {
+	if pruned(w) {
 		text += fmt.Sprintf("%s +%d -%d, pruned since; ", Count(w.Files, "file"), w.Added, w.Removed)
 		if w.Branch == "" {
 			return text + "a branch of yours has it"
@@ -62,6 +63,11 @@ func Workspace(w *troupe.WorkspaceResult) string {
 		}
 	}
 	return text + kept + "; troupe diff " + name + ", troupe merge " + name
+}
+
+// pruned reports whether a report says that a worktree with work is known no more: by its ref, or by none at all.
+func pruned(w *troupe.WorkspaceResult) bool {
+	return w.Kind == troupe.WorkspaceTree && w.Gone && (w.Branch == "" || strings.HasPrefix(w.Branch, "refs/troupe/"))
 }
 
 // WorksIn says of a session that goes on in a folder of its own where its work is; "" if it does not.

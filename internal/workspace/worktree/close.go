@@ -52,9 +52,9 @@ func (k *Keeper) Close(ctx context.Context, ws troupe.Workspace, end Ending) (tr
 // close is Close of a workspace that was made.
 func (p place) close(ctx context.Context, rec *record, end Ending) (troupe.WorkspaceResult, error) {
 	res := troupe.WorkspaceResult{Kind: p.ws.Kind, Name: p.ws.Name, Folder: p.ws.Folder, Base: rec.Base.Commit}
-	if p.unborn(rec) {
+	if unborn(p, rec) {
 		res.Base, res.Gone = "", true
-		return res, p.abandon(ctx)
+		return res, abandon(ctx, p)
 	}
 	r, err := p.k.keeper(p)
 	if err != nil {

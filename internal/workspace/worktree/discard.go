@@ -11,7 +11,7 @@ import (
 
 // discard is Prune of work that nobody has and that is not wanted. All of it stays below one ref, and on no branch:
 // whoever wants it after all has it by that. The ref is said; "" if the work is elsewhere, or there is none.
-func (p place) discard(ctx context.Context, rec *record, c *caller, kept kept) (ref string, err error) {
+func discard(ctx context.Context, p place, rec *record, c *caller, kept kept) (ref string, err error) {
 	r, err := p.k.keeper(p)
 	if err != nil {
 		return "", err
@@ -39,7 +39,7 @@ func (p place) discard(ctx context.Context, rec *record, c *caller, kept kept) (
 	if err != nil {
 		return "", err
 	}
-	id, err := p.gather(ctx, r, tip, ids)
+	id, err := gather(ctx, p, r, tip, ids)
 	if err != nil {
 		return "", err
 	}
@@ -60,7 +60,7 @@ func (p place) discard(ctx context.Context, rec *record, c *caller, kept kept) (
 }
 
 // gather is a commit that has what a tip has, with all of some commits in its history.
-func (p place) gather(ctx context.Context, r repo, tip string, ids []string) (string, error) {
+func gather(ctx context.Context, p place, r repo, tip string, ids []string) (string, error) {
 	list, err := r.feed(ctx, revisions(ids, tip), "rev-list", "--stdin")
 	if err != nil {
 		return "", err
@@ -83,11 +83,12 @@ func (p place) gather(ctx context.Context, r repo, tip string, ids []string) (st
 }
 
 // Discard removes what Prune does, with work that is nowhere else: that stays below the ref alone which it says.
-func (k *Keeper) Discard(ctx context.Context, id troupe.SessionID, going func(context.Context)) (removed bool,
+func Discard(ctx context.Context, k *Keeper, id troupe.SessionID, going func(context.Context)) (removed bool,
 	ref, why string, err error) {
-	removed, why, err = k.prune(ctx, id, going, &ref)
+	removed, why, err = pruneOne(ctx, k, id, going, &ref)
 	return removed, ref, why, err
 }
 
 // discardHint is for what can be discarded by nothing that would keep it.
-const discardHint = "it is a copy, and nothing would keep its work: save what `troupe diff` shows, then remove its folder"
+const discardHint = "it is a copy, and nothing would keep its work: save what `troupe diff` shows, then remove its " +
+	"folder"

@@ -164,9 +164,9 @@ func (k *Keeper) Open(ctx context.Context, ws troupe.Workspace, m Making) (troup
 		return troupe.WorkspaceBase{}, err
 	}
 	err = p.open(ctx, rec, m)
-	if errors.Is(err, errBaseGone) && m.Base == nil && p.unborn(rec) {
+	if errors.Is(err, errBaseGone) && m.Base == nil && unborn(p, rec) {
 		// No agent knows it: it begins with what the caller has now.
-		if err := p.abandon(ctx); err != nil {
+		if err := abandon(ctx, p); err != nil {
 			return troupe.WorkspaceBase{}, err
 		}
 		if rec, err = k.claim(ctx, p, nil); err != nil {
@@ -228,7 +228,7 @@ func (p place) open(ctx context.Context, rec *record, m Making) error {
 		return err
 	}
 	if there {
-		p.unlockAgent(m.Since)
+		unlockAgent(p, m.Since)
 	} else if err := p.make(ctx, rec, m); err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ func (k *Keeper) row(ctx context.Context, rec *record, callers map[string]*calle
 		c, _ = k.callerOf(ctx, rec.Workspace.Of) // one that is gone has merged nothing
 		callers[rec.Workspace.Of] = c
 	}
-	row.Ref, row.Unmerged = p.named(rec, c), p.unmerged(ctx, rec, c, kept)
+	row.Ref, row.Unmerged = named(p, rec, c), p.unmerged(ctx, rec, c, kept)
 	if row.Unmerged && row.Ended {
 		// Comparing contents is for one at a time. A workspace that something goes on with is not waited for.
 		if release, err := k.holdFor(ctx, string(rec.Workspace.Owner), listWait); err == nil {
@@ -221,12 +221,12 @@ func size(folder string) int64 {
 // going is called as that of an Ending is.
 func (k *Keeper) Prune(ctx context.Context, id troupe.SessionID, going func(context.Context)) (removed bool,
 	why string, err error) {
-	return k.prune(ctx, id, going, nil)
+	return pruneOne(ctx, k, id, going, nil)
 }
 
-// prune is Prune, or with a place for the ref of what was discarded Discard.
-func (k *Keeper) prune(ctx context.Context, id troupe.SessionID, going func(context.Context), discarded *string) (
-	removed bool, why string, err error) {
+// pruneOne is Prune, or with a place for the ref of what was discarded Discard.
+func pruneOne(ctx context.Context, k *Keeper, id troupe.SessionID, going func(context.Context),
+	discarded *string) (removed bool, why string, err error) {
 	if _, ok := troupe.ParseSessionID(string(id)); !ok {
 		return false, "", fmt.Errorf("a workspace of %q: %w", id, troupe.ErrNotFound)
 	}
@@ -281,7 +281,7 @@ func (p place) prune(ctx context.Context, rec *record, discarded *string) (remov
 	case lone && discarded != nil && c == nil:
 		return false, discardHint, nil
 	case lone && discarded != nil:
-		if *discarded, err = p.discard(ctx, rec, c, kept); err != nil {
+		if *discarded, err = discard(ctx, p, rec, c, kept); err != nil {
 			return false, "", err
 		}
 		c = nil // its refs are dealt with

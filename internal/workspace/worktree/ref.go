@@ -11,7 +11,7 @@ import (
 
 // named is by which name the caller's repository has what was done: the branch, or where a person removed that the ref
 // that stays; "" if it has neither.
-func (p place) named(rec *record, c *caller) string {
+func named(p place, rec *record, c *caller) string {
 	if c == nil {
 		return ""
 	}
@@ -29,7 +29,7 @@ func (p place) named(rec *record, c *caller) string {
 }
 
 // Pruned reports whether a workspace of that session, which was there once, is known no more.
-func (k *Keeper) Pruned(id troupe.SessionID) bool {
+func Pruned(k *Keeper, id troupe.SessionID) bool {
 	for _, folder := range []string{filepath.Join(k.data, string(id)), k.spent(id)} {
 		if _, err := os.Lstat(folder); err == nil {
 			return false
@@ -39,7 +39,7 @@ func (k *Keeper) Pruned(id troupe.SessionID) bool {
 }
 
 // Left is the ref that stays of each workspace beside a tree that was pruned or discarded.
-func (k *Keeper) Left(ctx context.Context, of string) (map[troupe.SessionID]string, error) {
+func Left(ctx context.Context, k *Keeper, of string) (map[troupe.SessionID]string, error) {
 	c, err := k.callerOf(ctx, of)
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 // unlockAgent removes the locks that git left in an agent's repository when the process that had the agent was killed:
 // those from before a time, for what is at work since has its own. What is in such a lock was never in effect. One that
 // cannot be removed is told by git, to the agent.
-func (p place) unlockAgent(before time.Time) {
+func unlockAgent(p place, before time.Time) {
 	if before.IsZero() || p.ws.Kind != troupe.WorkspaceTree {
 		return
 	}

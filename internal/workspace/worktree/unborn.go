@@ -10,7 +10,7 @@ import (
 
 // unborn reports whether no agent has ever been in the folder: its making came to no end, with the base on record
 // already. Nothing of it is anybody's work, and the keeper may be half of one.
-func (p place) unborn(rec *record) bool {
+func unborn(p place, rec *record) bool {
 	if rec.State != making || rec.Result != nil || rec.Inode != 0 { // which is written before the folder has its name
 		return false
 	}
@@ -22,7 +22,7 @@ func (p place) unborn(rec *record) bool {
 }
 
 // abandon removes what there is of it. Its record goes last: what could not be removed stays known.
-func (p place) abandon(ctx context.Context) error {
+func abandon(ctx context.Context, p place) error {
 	if p.ws.Kind == troupe.WorkspaceTree {
 		if c, err := p.k.callerOf(ctx, p.ws.Of); err == nil { // else it is gone, and its refs with it
 			release, err := p.k.holdCaller(ctx, c)
