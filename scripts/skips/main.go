@@ -1,9 +1,11 @@
-// Command skips runs go test and notes which tests were skipped, and why; `skips -show FILE` says so in the end.
+// Command skips runs go test, says which tests took longest, and notes which were skipped, and why; `skips -show FILE`
+// says so in the end.
 // `make test` runs it: what is not tested on a machine is read there, and not found out elsewhere.
 package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -64,7 +66,33 @@ func run(file string, args []string) error {
 }
 
 // event is a line of go test -json.
-type event struct{ Action, Package, Test, Output string }
+type event struct {
+	Action, Package, Test, Output string
+	Elapsed                       float64 // seconds
+}
+
+// name is what people call a test.
+func (e event) name() string {
+	return strings.TrimPrefix(e.Package, "github.com/troupe-dev/troupe/") + " " + e.Test
+}
+
+// slowest is how many tests are named at the end, and slow what is worth naming.
+const (
+	slowest = 15
+	slow    = 5 // seconds
+)
+
+// tellSlow names the tests that took longest: those in which a faster run begins.
+func tellSlow(w io.Writer, ended []event) {
+	slices.SortStableFunc(ended, func(a, b event) int { return cmp.Compare(b.Elapsed, a.Elapsed) })
+	ended = ended[:min(slowest, len(ended))]
+	if len(ended) > 0 {
+		fmt.Fprintln(w, "Took longest:")
+	}
+	for _, e := range ended {
+		fmt.Fprintf(w, "  %4.0f s  %s\n", e.Elapsed, e.name())
+	}
+}
 
 // elsewhere is the reason of tests that are left out of the run with the race detector, which is -short. They run in
 // the other one: archtest sees to it.
@@ -77,6 +105,8 @@ var said = regexp.MustCompile(`^\s+\S+\.go:\d+: (.*)$`)
 // skipped, or says that something was NOT tested.
 func read(r io.Reader, w io.Writer) (skipped []string, err error) {
 	held := make(map[event][]string) // by package and test
+	var ended []event
+	defer func() { tellSlow(w, ended) }()
 	lines := bufio.NewReader(r)
 	for {
 		line, err := lines.ReadString('\n')
@@ -92,6 +122,10 @@ func read(r io.Reader, w io.Writer) (skipped []string, err error) {
 			continue
 		}
 		key := event{Package: e.Package, Test: e.Test}
+		if e.Elapsed >= slow && (e.Action == "pass" || e.Action == "fail") && strings.Count(e.Test, "/") < 2 &&
+			e.Test != "" {
+			ended = append(ended, event{Package: e.Package, Test: e.Test, Elapsed: e.Elapsed})
+		}
 		switch {
 		case e.Action == "output" && e.Test != "":
 			held[key] = append(held[key], e.Output)
@@ -109,8 +143,7 @@ func read(r io.Reader, w io.Writer) (skipped []string, err error) {
 			delete(held, key)
 		case e.Test != "" && (e.Action == "pass" || e.Action == "skip"):
 			if why := reason(held[key], e.Action == "skip"); why != "" && why != elsewhere {
-				skipped = append(skipped, why+"\t"+strings.TrimPrefix(e.Package, "github.com/troupe-dev/troupe/")+" "+
-					e.Test)
+				skipped = append(skipped, why+"\t"+e.name())
 			}
 			delete(held, key)
 		}
