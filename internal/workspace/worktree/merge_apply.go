@@ -13,8 +13,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/disk"
 )
 
-// ErrMoved: a file is not what it was when a merge was computed.
-var ErrMoved = errors.New("it was changed while the merge went on")
+// ErrMoved: a file is not what it was when it was looked at.
+var ErrMoved = errors.New("it was changed meanwhile")
 
 // Apply writes the changes to the folder they are for. Each is made only while the file is what it was, in one step;
 // the first that is not ends it, and what was written until then is said.

@@ -237,25 +237,8 @@ func rootIn(folder, name string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	for part := range strings.SplitSeq(filepath.ToSlash(name), "/") {
-		if part == "" || part == "." {
-			continue
-		}
-		is, err := root.Lstat(part)
-		if err != nil {
-			return nil, errors.Join(err, root.Close())
-		}
-		next, err := root.OpenRoot(part)
-		if err = errors.Join(err, root.Close()); err != nil {
-			return nil, err
-		}
-		root = next
-		if there, err := root.Stat("."); err != nil || !os.SameFile(is, there) {
-			return nil, errors.Join(&fs.PathError{Op: "open", Path: filepath.Join(folder, name), Err: syscall.ELOOP},
-				root.Close())
-		}
-	}
-	return root, nil
+	at, err := folderOf(root, strings.TrimSuffix(name, "/"), false)
+	return at, errors.Join(err, root.Close())
 }
 
 // openIn opens a file of a folder to be read, if no link leads to it.
