@@ -103,6 +103,8 @@ func house() []room {
 		why: "the list of tools knows each of them, and nothing that uses them",
 	})
 	rooms = append(rooms,
+		room{path: "internal/schema", floor: 1, why: "whether a value follows a schema is a fact, whoever asks for it"},
+		room{path: "internal/tool", floor: 1, packages: []string{"internal/schema"}, why: mechanism},
 		room{path: "internal/disk", floor: 1, why: "how a file is read and replaced is the same whatever stands in it"},
 		room{path: "internal/gate/rule", floor: 1, why: "what people wrote must be readable without what it is about"},
 		room{path: "internal/gate/command", floor: 1, packages: []string{"internal/gate/rule"},
@@ -120,8 +122,8 @@ func house() []room {
 		room{path: "internal/mcp", floor: 1, packages: []string{"internal/mcp/entry"}, why: mechanism},
 		room{path: "internal/mcp/entry", floor: 1, why: "what an entry says is a fact, and trust must see what is " +
 			"started"},
-		room{path: "internal/profile", floor: 1, packages: []string{"internal/front", "internal/mcp/entry"},
-			why: mechanism},
+		room{path: "internal/profile", floor: 1, packages: []string{"internal/front", "internal/mcp/entry",
+			"internal/schema"}, why: mechanism},
 		room{path: "internal/skill", floor: 1, packages: []string{"internal/front"}, why: mechanism},
 		room{path: "internal/plugin", floor: 1, packages: []string{"internal/front"}, why: mechanism},
 		room{path: "internal/instruction", floor: 1, packages: []string{"internal/front"}, why: mechanism},
@@ -137,7 +139,7 @@ func house() []room {
 			why: mechanism},
 	)
 	for _, name := range []string{
-		"store", "model", "tool", "sandbox", "hook", "memory",
+		"store", "model", "sandbox", "hook", "memory",
 		"content", "proxy", "hidden",
 	} {
 		rooms = append(rooms, room{path: "internal/" + name, floor: 1, why: mechanism})

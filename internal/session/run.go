@@ -94,6 +94,9 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 		Evidence: turn.Measured(&a.st, a.place.closed), Tally: a.st.RunTally(), SilentMS: a.st.Silent().Milliseconds(),
 	}
 	o.Workspace = a.place.closed
+	if act.Status == troupe.Completed {
+		o.Structured = turn.Structured(&a.st)
+	}
 	if s.Depth > 0 {
 		o.Stopped = a.tasks.endShells()
 		o.Output = a.births.keepResult(o.Result)

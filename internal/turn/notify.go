@@ -26,7 +26,7 @@ func RenderNotification(o troupe.Outcome) string {
 	fmt.Fprintf(&b, "<status>%s</status>\n<summary>%s</summary>\n", o.TaskStatus(), summary(o))
 	text, cut := Cap(o.Result, MaxResult)
 	if text != "" {
-		fmt.Fprintf(&b, "<result>\n%s\n</result>\n", troupe.Escape(text))
+		fmt.Fprintf(&b, "<result%s>\n%s\n</result>\n", form(o), troupe.Escape(text))
 	}
 	b.WriteString(rest(o, text, cut))
 	fmt.Fprintf(&b,

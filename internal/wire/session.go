@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -31,6 +32,8 @@ type Session struct {
 	Seq     int64             `json:"seq" doc:"The number of its last event"`
 	Error   string            `json:"error,omitempty"`
 	Result  string            `json:"result,omitempty" doc:"Its final words; only where one session is asked for"`
+	// Structured is Result as the object that was asked for.
+	Structured json.RawMessage `json:"structured,omitempty" doc:"The result as the object that a JSON schema asked for; with result, and in a report"`
 	// Running says that it has not ended and a live process has it in hand. One that has not ended
 	// and is not running was left by a crash or an interrupt and can be resumed.
 	Running bool `json:"running"`

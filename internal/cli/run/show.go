@@ -155,7 +155,7 @@ func printText(c *console.Console, r wire.Report, o Output) {
 		Table(&beside, r)
 		fmt.Fprintln(c.Err)
 	}
-	if r.Result != "" {
+	if r.Result != "" && (!o.Object || r.Structured != nil) {
 		text := r.Result
 		if c.OutTTY {
 			text = console.Clean(text)
