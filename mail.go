@@ -158,6 +158,8 @@ type Handed struct {
 	Stopped []string `json:"stopped,omitempty"`
 	// Structured is Result as the object that the agent's schema asked for; nil: none was asked for, or none came.
 	Structured json.RawMessage `json:"structured,omitempty"`
+	// Flags are what the check of a result found in it that its reader should know; nil: nothing, or there was none.
+	Flags []Flag `json:"flags,omitempty"`
 }
 
 // AsTold is what an end is to the one that is told of it.
@@ -224,3 +226,9 @@ func NewsMailID(s SessionID, seq int64) MailID {
 
 // News reports whether it is one of NewsMailID.
 func (id MailID) News() bool { return strings.HasPrefix(string(id), newsMail) }
+
+// Flag is a rule that the check of a result fired, before the parent read it.
+type Flag struct {
+	Rule string `json:"rule"` // its name
+	Why  string `json:"why"`  // completes "this result …"
+}

@@ -156,7 +156,7 @@ func (a sessions) Report(ctx context.Context, id troupe.SessionID) (wire.Report,
 	left := map[string]map[troupe.SessionID]string{}
 	for i := range out.Agents {
 		row := &out.Agents[i]
-		row.Structured = ends[row.ID].Structured
+		row.Structured, row.Flags = ends[row.ID].Structured, ends[row.ID].Flags
 		row.Evidence, row.ActiveMS = wire.EvidenceOf(ends[row.ID].Evidence), active[row.ID]
 		if w := ends[row.ID].Workspace; w != nil {
 			kept := *w

@@ -42,8 +42,8 @@ func house() []room {
 				"contracts only",
 		},
 		{
-			path: "internal/session", floor: 2, packages: append([]string{"internal/turn", "internal/fleet"},
-				contracts...),
+			path: "internal/session", floor: 2, packages: append([]string{"internal/turn", "internal/fleet",
+				"internal/handoff"}, contracts...),
 			why: "the driver must run unchanged over every provider, tool and database, the simulated ones included, " +
 				"so it knows the contracts only",
 		},
@@ -103,6 +103,8 @@ func house() []room {
 		why: "the list of tools knows each of them, and nothing that uses them",
 	})
 	rooms = append(rooms,
+		room{path: "internal/handoff", floor: 1, why: "what a result says is judged by the words and the evidence " +
+			"alone, or a replay would judge it otherwise"},
 		room{path: "internal/schema", floor: 1, why: "whether a value follows a schema is a fact, whoever asks for it"},
 		room{path: "internal/tool", floor: 1, packages: []string{"internal/schema"}, why: mechanism},
 		room{path: "internal/disk", floor: 1, why: "how a file is read and replaced is the same whatever stands in it"},

@@ -16,6 +16,7 @@ func RenderNotification(o troupe.Outcome) string {
 		return renderIdle(o)
 	}
 	var b strings.Builder
+	b.WriteString(warning(o))
 	fmt.Fprintf(&b, "<task-notification>\n<task-id>%s</task-id>\n", o.TaskID())
 	if o.Coord.Reply > 0 {
 		fmt.Fprintf(&b, "<tool-use-id>%d.%d</tool-use-id>\n", o.Coord.Reply, o.Coord.Call)

@@ -187,6 +187,7 @@ const (
 // evidence nor end its own quotation.
 func RenderOutcome(o troupe.Outcome) string {
 	var b strings.Builder
+	b.WriteString(warning(o))
 	fmt.Fprintf(&b, "<agent-result agent=%q type=%q id=%q status=%q%s>\n", attr(o.Name), attr(o.Type), o.Session,
 		o.Status, form(o))
 	text, cut := Cap(o.Result, MaxResult)

@@ -250,6 +250,11 @@ func Table(c *console.Console, r wire.Report) {
 			troupe.Dollars(r.CostUSD))
 	}
 	_ = t.Write() // there is nowhere to tell that the terminal is gone
+	for _, a := range r.Agents {
+		if text := console.Flags(a.Flags); text != "" {
+			_ = c.Say(agentPath(a) + ": " + text) // as above
+		}
+	}
 	if len(r.Unpriced) > 0 {
 		_ = c.Say(console.Unpriced(r.Unpriced)) // as above
 	}
