@@ -209,6 +209,12 @@ type ToolStarted struct {
 	Absent bool `json:"absent,omitempty"`
 }
 
+// Reported is the result of a run that has to follow a schema, or what is wrong with it.
+type Reported struct {
+	Object json.RawMessage `json:"object,omitempty"` // nil: it does not follow the schema
+	Wrong  string          `json:"wrong,omitempty"`
+}
+
 // ToolFinished is a call's one result.
 type ToolFinished struct {
 	Name       string    `json:"name"`
@@ -225,7 +231,9 @@ type ToolFinished struct {
 	Usage Usage `json:"usage,omitzero"`
 	Cost  Money `json:"cost,omitempty"`
 	// Skill is the skill that the call began to use.
-	Skill *SkillUse `json:"skill,omitempty"`
+	// Reported is what an agent has given as the result of its run; nil: the call gave none.
+	Reported *Reported `json:"reported,omitempty"`
+	Skill    *SkillUse `json:"skill,omitempty"`
 	// Caller is who had it go on in the background, if neither the model did nor the time.
 	Caller *Caller `json:"caller,omitempty"`
 }

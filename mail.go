@@ -1,6 +1,7 @@
 package troupe
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -143,13 +144,22 @@ type Outcome struct {
 	DurationMS int64     `json:"duration_ms"`
 	// SilentMS is for how long the model had not answered the agent, or one that it waited for, when it was ended.
 	SilentMS int64 `json:"silent_ms,omitempty"`
-	// Stopped names the commands in the background that were ended with the agent.
-	Stopped []string `json:"stopped,omitempty"`
 	// Workspace is what became of the agent's own folder; nil: it had none, or shared another's.
 	Workspace *WorkspaceResult `json:"workspace,omitempty"`
 	// Output is the file with all of Result; "" if there is none.
 	Output string `json:"output,omitempty"`
+	Handed
 	AsTold
+}
+
+// Handed is what is handed over beside the words of an agent.
+type Handed struct {
+	// Stopped names the commands in the background that were ended with the agent.
+	Stopped []string `json:"stopped,omitempty"`
+	// Structured is Result as the object that the agent's schema asked for; nil: none was asked for, or none came.
+	Structured json.RawMessage `json:"structured,omitempty"`
+	// Flags are what the check of a result found in it that its reader should know; nil: nothing, or there was none.
+	Flags []Flag `json:"flags,omitempty"`
 }
 
 // AsTold is what an end is to the one that is told of it.
@@ -216,3 +226,9 @@ func NewsMailID(s SessionID, seq int64) MailID {
 
 // News reports whether it is one of NewsMailID.
 func (id MailID) News() bool { return strings.HasPrefix(string(id), newsMail) }
+
+// Flag is a rule that the check of a result fired, before the parent read it.
+type Flag struct {
+	Rule string `json:"rule"` // its name
+	Why  string `json:"why"`  // completes "this result …"
+}

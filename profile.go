@@ -1,6 +1,7 @@
 package troupe
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,6 +56,8 @@ type Beginning struct {
 	Coordinates bool `json:"coordinates,omitempty"`
 	// Team is the team that it is a member of, which its parent leads; "": none.
 	Team string `json:"team,omitempty"`
+	// Schema is the JSON schema that the result of each of its runs has to follow; nil: they end with words.
+	Schema json.RawMessage `json:"output_schema,omitempty"`
 	// Fork: it is a fork of a session with this profile.
 	Fork bool `json:"fork,omitempty"`
 	// Notes say what of its definition does not hold here, such as a model that is not to be had.

@@ -83,6 +83,8 @@ const (
 	Planners
 	// BuiltInTypes: what it starts outlasts the agent.
 	BuiltInTypes
+	// Reporters: agents that were born with a schema for their result, whatever else is said of tools.
+	Reporters
 )
 
 // Argument is what a rule about a tool may be narrowed to: Bash(command), Read(path).
@@ -195,6 +197,9 @@ type TestCount struct {
 	Failed int    `json:"failed"`
 }
 
+// ReportTool is the tool with which an agent gives a result that has to follow a schema.
+const ReportTool = "SyntheticOutput"
+
 // GeneralAgent is the type of an agent for which no other was asked.
 const GeneralAgent = "general-purpose"
 
@@ -224,12 +229,15 @@ type Spawn struct {
 	Merge MergeBack
 	// Team is the team of the caller's that it joins, as a member that stays; "": none.
 	Team string
+	// Schema is the JSON schema that its result has to follow; "" leaves that to its type.
+	Schema string
 }
 
 // Settled is the call with what it leaves open: where it names no type and asks for nothing that a fork cannot have, it
 // asks for a fork if those are the default, and else for GeneralAgent.
 func (s Spawn) Settled(forks bool) Spawn {
-	plain := s.Model == "" && s.Effort == "" && s.Role == "" && s.Tools == nil && s.Without == nil
+	plain := s.Model == "" && s.Effort == "" && s.Role == "" && s.Tools == nil && s.Without == nil &&
+		s.Schema == ""
 	switch {
 	case s.Fork, s.Type == "" && forks && plain:
 		s.Fork, s.Type, s.Background = true, ForkAgent, !s.Wait

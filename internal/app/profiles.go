@@ -20,6 +20,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/fleet"
 	"github.com/troupe-dev/troupe/internal/hook"
 	"github.com/troupe-dev/troupe/internal/profile"
+	"github.com/troupe-dev/troupe/internal/schema"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/skill"
 	"github.com/troupe-dev/troupe/internal/store"
@@ -329,6 +330,12 @@ func (p *profiles) main(b wire.Begin, model string) (troupe.Profile, error) {
 	if p.style.alone {
 		d = d.NotCoding()
 	}
+	if b.OutputSchema != nil {
+		if _, err := schema.Parse(b.OutputSchema); err != nil {
+			return troupe.Profile{}, &troupe.UserError{Problem: "the schema of the output " + err.Error(),
+				Code: troupe.ExitUsage, Err: err}
+		}
+	}
 	more, err := p.ofServers(d)
 	if err != nil {
 		return troupe.Profile{}, &troupe.UserError{Problem: err.Error(), Code: troupe.ExitUsage, Err: err}
@@ -338,7 +345,7 @@ func (p *profiles) main(b wire.Begin, model string) (troupe.Profile, error) {
 		Named:  func(name string) (string, error) { return p.models.named(name, model, b.Cwd) },
 		Limits: troupe.Limits{MaxTurns: b.MaxTurns, MaxTime: time.Duration(b.MaxMS) * time.Millisecond},
 		Memory: p.memories(p.tree, b.Cwd),
-	}, troupe.Spawn{MaxTurns: b.MaxTurns, Effort: b.Effort})
+	}, troupe.Spawn{MaxTurns: b.MaxTurns, Effort: b.Effort, Schema: string(b.OutputSchema)})
 	out.Effort = cmp.Or(out.Effort, p.effort)
 	if d.Name == profile.Main && p.style.text != "" {
 		out.Prompt += "\n\n" + p.style.text

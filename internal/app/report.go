@@ -156,6 +156,7 @@ func (a sessions) Report(ctx context.Context, id troupe.SessionID) (wire.Report,
 	left := map[string]map[troupe.SessionID]string{}
 	for i := range out.Agents {
 		row := &out.Agents[i]
+		row.Structured, row.Flags = ends[row.ID].Structured, ends[row.ID].Flags
 		row.Evidence, row.ActiveMS = wire.EvidenceOf(ends[row.ID].Evidence), active[row.ID]
 		if w := ends[row.ID].Workspace; w != nil {
 			kept := *w
@@ -163,6 +164,7 @@ func (a sessions) Report(ctx context.Context, id troupe.SessionID) (wire.Report,
 			notePruned(ctx, a.app, t, row, left)
 		}
 	}
+	out.Structured = ends[s.Root].Structured
 	out.ActiveMS, out.Limit = active[s.Root], limitName(ends[s.Root].Limit)
 	for _, d := range ends[s.Root].Evidence.Denied {
 		if d.Agent != "" {

@@ -44,6 +44,11 @@ func (a sessions) Find(ctx context.Context, ref, cwd string) (wire.Session, erro
 	_, held, err := a.app.trees.owner(ctx, lease)
 	out := a.app.wireSession(s, name, held)
 	out.Result = s.Result
+	if err == nil {
+		var ends map[troupe.SessionID]troupe.Outcome
+		ends, err = a.app.trees.ends(ctx, []troupe.Session{s})
+		out.Structured = ends[s.ID].Structured
+	}
 	if s.Parent == "" {
 		out.Tree = wire.SumsOf(sum)
 	}

@@ -42,8 +42,8 @@ func house() []room {
 				"contracts only",
 		},
 		{
-			path: "internal/session", floor: 2, packages: append([]string{"internal/turn", "internal/fleet"},
-				contracts...),
+			path: "internal/session", floor: 2, packages: append([]string{"internal/turn", "internal/fleet",
+				"internal/handoff"}, contracts...),
 			why: "the driver must run unchanged over every provider, tool and database, the simulated ones included, " +
 				"so it knows the contracts only",
 		},
@@ -103,6 +103,10 @@ func house() []room {
 		why: "the list of tools knows each of them, and nothing that uses them",
 	})
 	rooms = append(rooms,
+		room{path: "internal/handoff", floor: 1, why: "what a result says is judged by the words and the evidence " +
+			"alone, or a replay would judge it otherwise"},
+		room{path: "internal/schema", floor: 1, why: "whether a value follows a schema is a fact, whoever asks for it"},
+		room{path: "internal/tool", floor: 1, packages: []string{"internal/schema"}, why: mechanism},
 		room{path: "internal/disk", floor: 1, why: "how a file is read and replaced is the same whatever stands in it"},
 		room{path: "internal/gate/rule", floor: 1, why: "what people wrote must be readable without what it is about"},
 		room{path: "internal/gate/command", floor: 1, packages: []string{"internal/gate/rule"},
@@ -120,8 +124,8 @@ func house() []room {
 		room{path: "internal/mcp", floor: 1, packages: []string{"internal/mcp/entry"}, why: mechanism},
 		room{path: "internal/mcp/entry", floor: 1, why: "what an entry says is a fact, and trust must see what is " +
 			"started"},
-		room{path: "internal/profile", floor: 1, packages: []string{"internal/front", "internal/mcp/entry"},
-			why: mechanism},
+		room{path: "internal/profile", floor: 1, packages: []string{"internal/front", "internal/mcp/entry",
+			"internal/schema"}, why: mechanism},
 		room{path: "internal/skill", floor: 1, packages: []string{"internal/front"}, why: mechanism},
 		room{path: "internal/plugin", floor: 1, packages: []string{"internal/front"}, why: mechanism},
 		room{path: "internal/instruction", floor: 1, packages: []string{"internal/front"}, why: mechanism},
@@ -137,7 +141,7 @@ func house() []room {
 			why: mechanism},
 	)
 	for _, name := range []string{
-		"store", "model", "tool", "sandbox", "hook", "memory",
+		"store", "model", "sandbox", "hook", "memory",
 		"content", "proxy", "hidden",
 	} {
 		rooms = append(rooms, room{path: "internal/" + name, floor: 1, why: mechanism})

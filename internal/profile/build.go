@@ -54,6 +54,7 @@ const (
 	keyIsolation   = "isolation"
 	keyFiles       = "filesystem"
 	keyMerge       = "merge"
+	keySchema      = "outputschema"
 )
 
 // canonicalKey takes the spellings in use for one.
@@ -73,6 +74,8 @@ func canonicalKey(key string) string {
 		return keyColor
 	case "omitclaudemd":
 		return keyOmit
+	case "schema":
+		return keySchema
 	default:
 		return k
 	}
@@ -92,7 +95,7 @@ func keys() []string {
 	return []string{
 		keyName, keyDescription, keyWhen, keyTools, keyWithout, keyModel, keyMode, keySandbox, keyTurns, keyTokens,
 		keyInitial, keyBackground, keyColor, keySkills, keyServers, keyHooks, keyMemory, keyIsolation, keyFiles,
-		keyMerge, keyEffort, keyNeeds, keyOmit, keyStyle, "version", "author", "tags",
+		keyMerge, keySchema, keyEffort, keyNeeds, keyOmit, keyStyle, "version", "author", "tags",
 		"category",
 	}
 }
@@ -173,6 +176,8 @@ func (b *builder) field(f front.Field) {
 		b.place(f, key)
 	case keyMerge:
 		b.merge(f)
+	case keySchema:
+		b.outputSchema(f)
 	case keyStyle:
 		b.def.Style = b.text(f)
 		b.styleLine = f.Line

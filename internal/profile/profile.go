@@ -73,6 +73,8 @@ type Beside struct {
 	Background bool `json:"background,omitempty"`
 	// Coordinates: it has others do all work (see troupe.Beginning).
 	Coordinates bool `json:"coordinates,omitempty"`
+	// Schema is the JSON schema that its results have to follow, as it was written; nil: they are words.
+	Schema json.RawMessage `json:"output_schema,omitempty"`
 	// Skills are those whose texts it is born with.
 	Skills []string `json:"skills,omitempty"`
 	// Memory is how far what it keeps reaches; "": it keeps nothing.
@@ -273,6 +275,14 @@ func (d Definition) Resolve(at Place, s troupe.Spawn) (troupe.Profile, error) {
 			p.Tools = append(p.Tools, tool.Name)
 		}
 	}
+	if p.Schema, err = d.reports(at, s); err != nil {
+		return troupe.Profile{}, err
+	}
+	for _, tool := range at.Offer {
+		if p.Schema != nil && tool.Holder == troupe.Reporters {
+			p.Tools = append(p.Tools, tool.Name)
+		}
+	}
 	p.Team = s.Team
 	p.Tools = append(p.Tools, d.asMember(at.Offer, s.Team)...)
 	p.Tools = sorted(p.Tools)
@@ -306,6 +316,8 @@ func (d Definition) has(tool troupe.ToolFacts) bool {
 // "all", because helpers that start helpers should be a person's decision.
 func (d Definition) Holds(tool troupe.ToolFacts) (has bool, why string) {
 	switch {
+	case tool.Holder == troupe.Reporters:
+		return false, "agents have it where their result has a schema"
 	case slices.Contains(d.Without, tool.Name):
 		return false, "disallowedTools names it"
 	case namesServer(d.Without, tool.Name):

@@ -24,6 +24,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/fleet"
 	"github.com/troupe-dev/troupe/internal/gate"
+	"github.com/troupe-dev/troupe/internal/handoff"
 	"github.com/troupe-dev/troupe/internal/model"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/tool"
@@ -184,6 +185,7 @@ type Hub struct {
 	offers  cache[fleet.Document]
 	cold    coldPrefixes
 	merges  mergeQueue
+	handoff *handoff.Checker
 
 	mu    sync.Mutex
 	trees map[troupe.SessionID]*tree
@@ -214,7 +216,7 @@ func New(d Deps) *Hub {
 	}
 	return &Hub{
 		d: d, gate: gate.NewTools(d.Tools.Facts()), folders: folderCache{look: d.Environment, now: d.Now},
-		trees: make(map[troupe.SessionID]*tree),
+		trees: make(map[troupe.SessionID]*tree), handoff: handoff.New(),
 	}
 }
 

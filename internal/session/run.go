@@ -88,13 +88,20 @@ func plain(s string) string {
 // end logs the end of the run and, in the same transaction, the mail that tells the parent.
 func (a *actor) end(ctx context.Context, act turn.End) error {
 	s := &a.st.Session
+	var err error
 	o := troupe.Outcome{
 		Session: a.id, Run: s.Run, Coord: s.Coord, Name: s.Name, Type: s.Type, AsTold: troupe.AsTold{Team: s.Team},
 		Status: act.Status, Cause: act.Cause, Limit: act.Limit, Result: plain(act.Result), Error: plain(act.Error),
 		Evidence: turn.Measured(&a.st, a.place.closed), Tally: a.st.RunTally(), SilentMS: a.st.Silent().Milliseconds(),
 	}
 	o.Workspace = a.place.closed
+	if act.Status == troupe.Completed {
+		o.Structured = turn.Structured(&a.st)
+	}
 	if s.Depth > 0 {
+		if o.Flags, err = checkHandoff(ctx, a, o); err != nil {
+			return err
+		}
 		o.Stopped = a.tasks.endShells()
 		o.Output = a.births.keepResult(o.Result)
 	}
@@ -114,7 +121,7 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 		ID: troupe.ChildEndedMailID(a.id, s.Run), Root: a.root, To: s.Parent, From: a.id,
 		Kind: troupe.MailTaskEnded, SentAt: now, Ended: &o, Quiet: quiet,
 	}
-	err := a.flush(ctx, func(tx store.Tx) error {
+	err = a.flush(ctx, func(tx store.Tx) error {
 		if s.Parent == "" {
 			return nil
 		}

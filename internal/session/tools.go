@@ -304,7 +304,8 @@ func (cs *calls) finishBilled(i int, out tool.Output, took time.Duration, denied
 		Name: c.Name, Usage: usage, Cost: cost,
 		Result: troupe.Result{Reply: c.Reply, Call: c.Index, ProviderID: c.ProviderID, Blocks: out.Blocks,
 			IsError: out.IsError},
-		Evidence: out.Evidence, Skill: out.Skill, DurationMS: took.Milliseconds(), Denied: denied,
+		Evidence: out.Evidence, Skill: out.Skill, Reported: out.Reported, DurationMS: took.Milliseconds(),
+		Denied: denied,
 	})
 }
 

@@ -40,9 +40,9 @@ func rolesOf(r Roles) treeRoles {
 // tools are those of an agent with this profile.
 func (r treeRoles) tools(h *Hub, p *troupe.Profile) tool.Set {
 	if r.own == nil {
-		return h.d.Tools
+		return h.d.Tools.For(p)
 	}
-	return r.own.Tools(p)
+	return r.own.Tools(p).For(p)
 }
 
 func (r *treeRoles) replace(h *Hub, with Roles) {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -228,6 +229,10 @@ func (h *Hub) maskOutput(out tool.Output) tool.Output {
 	out.Blocks = slices.Clone(out.Blocks)
 	for i := range out.Blocks {
 		out.Blocks[i].Text = h.d.Mask(out.Blocks[i].Text)
+	}
+	if r := out.Reported; r != nil {
+		masked := troupe.Reported{Wrong: h.d.Mask(r.Wrong), Object: json.RawMessage(h.d.Mask(string(r.Object)))}
+		out.Reported = &masked
 	}
 	out.Evidence.Commands = slices.Clone(out.Evidence.Commands)
 	for i := range out.Evidence.Commands {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +24,8 @@ type Descriptor struct {
 	// Intent decodes a call that the session's driver carries out. An error is an *InputError. Its
 	// type is one of the vocabulary (troupe.Intent), and carryOut in session/tasks.go has its case.
 	Intent func(input string) (troupe.Intent, error)
+	// Of is the tool as an agent with this profile has it, if that depends on the profile; nil: it does not.
+	Of func(p *troupe.Profile) Descriptor
 	// Close releases what the tool holds; nil: nothing.
 	Close func() error
 
@@ -146,7 +149,23 @@ func (s Set) With(more ...Descriptor) Set {
 	return all
 }
 
-// Stamp tells sets apart that differ in tools which only one tree has; "" without any.
+// For is the set as an agent with this profile has it.
+func (s Set) For(p *troupe.Profile) Set {
+	own := s
+	for _, name := range p.Tools {
+		d, ok := s.byName[name]
+		if !ok || d.Of == nil {
+			continue
+		}
+		d = d.Of(p)
+		own.byName = maps.Clone(own.byName)
+		own.byName[name] = d
+		own.stamp += Hash(d.Schema)
+	}
+	return own
+}
+
+// Stamp tells sets apart that differ in tools which only one tree has, or which depend on a profile; "" without any.
 func (s Set) Stamp() string { return s.stamp }
 
 // Facts lists what is known of all tools, also of those that are not here, in the order given.

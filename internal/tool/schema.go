@@ -102,6 +102,8 @@ func (f Field) property() property {
 		p.Type = "boolean"
 	case f.List != nil:
 		p.Type, p.Items = "array", items{"string"}
+	case f.Object != nil:
+		p.Type = "object"
 	case f.Objects != nil:
 		p.Type, p.Items, p.MinItems, p.MaxItems = "array", Schema(f.Objects()), f.Min, f.Max
 	}

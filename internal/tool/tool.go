@@ -134,6 +134,8 @@ type Output struct {
 	Evidence troupe.Evidence
 	// Skill is the skill that the session uses from here on; nil: the call began none.
 	Skill *troupe.SkillUse
+	// Reported is what the call gives as the result of the run; nil: it gives none.
+	Reported *troupe.Reported
 }
 
 // Errorf is an Output that tells the model what went wrong.

@@ -155,6 +155,7 @@ func (f *fold) started(b troupe.Started) error {
 	f.s.seal.attempt = 0 // what failed in the run before does not count against this one
 	f.s.nudges, f.s.window.failed = 0, 0
 	f.s.hooks.refused, f.s.hooks.no = 0, ""
+	f.s.report = report{}
 	f.s.compactOnly = f.s.window.wanted && f.s.reply > 0
 	return nil
 }
@@ -212,6 +213,7 @@ func (f *fold) applyReply(b troupe.Replied) error {
 	if f.s.last.said && b.Stop != troupe.StopMaxTokens {
 		f.s.nudges = 0
 	}
+	unreported(f.s)
 	f.s.window.context, f.s.window.pending = b.Usage.Total(), 0
 	f.s.window.fresh, f.s.window.failed = false, 0
 	t := &f.s.Session.Tally

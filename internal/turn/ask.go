@@ -257,6 +257,9 @@ func (d *decision) finish() Action {
 		}
 		return d.fail(troupe.CauseError, fmt.Sprintf("the model has given %d empty replies in a row", d.s.nudges+1))
 	}
+	if len(d.s.Profile.Schema) > 0 {
+		return Nudge{askAgain()}
+	}
 	return End{Status: troupe.Completed, Result: d.s.last.text}
 }
 

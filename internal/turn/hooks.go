@@ -85,6 +85,7 @@ func (f *fold) hookRan(b troupe.HookRan) {
 		case h.at != f.s.reply:
 			h.at = f.s.reply
 			h.refused++
+			f.s.report = report{} // it goes on, and has to give it anew
 		}
 	case troupe.HookSessionStart:
 		h.begun = f.e.Seq

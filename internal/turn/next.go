@@ -62,6 +62,8 @@ func (d *decision) next() Action {
 		return d.work()
 	case d.in.Hold:
 		return Park{}
+	case d.s.report.over():
+		return endReported(d)
 	case len(d.ofThisRun()) > 0:
 		if until := d.gathersUntil(); d.idle() && !until.IsZero() {
 			return Park{Until: until}

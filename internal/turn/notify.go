@@ -16,6 +16,7 @@ func RenderNotification(o troupe.Outcome) string {
 		return renderIdle(o)
 	}
 	var b strings.Builder
+	b.WriteString(warning(o))
 	fmt.Fprintf(&b, "<task-notification>\n<task-id>%s</task-id>\n", o.TaskID())
 	if o.Coord.Reply > 0 {
 		fmt.Fprintf(&b, "<tool-use-id>%d.%d</tool-use-id>\n", o.Coord.Reply, o.Coord.Call)
@@ -26,7 +27,7 @@ func RenderNotification(o troupe.Outcome) string {
 	fmt.Fprintf(&b, "<status>%s</status>\n<summary>%s</summary>\n", o.TaskStatus(), summary(o))
 	text, cut := Cap(o.Result, MaxResult)
 	if text != "" {
-		fmt.Fprintf(&b, "<result>\n%s\n</result>\n", troupe.Escape(text))
+		fmt.Fprintf(&b, "<result%s>\n%s\n</result>\n", form(o), troupe.Escape(text))
 	}
 	b.WriteString(rest(o, text, cut))
 	fmt.Fprintf(&b,

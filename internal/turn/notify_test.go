@@ -16,7 +16,7 @@ func TestNotificationFields(t *testing.T) {
 	agent := troupe.Outcome{
 		Session: "7k3f", Coord: troupe.Coord{Reply: 2, Call: 1}, Name: "Scout", Status: troupe.Completed,
 		Result: "so it is",
-		Output: "/h/out.txt", DurationMS: 1234, Stopped: []string{"sleep 9"},
+		Output: "/h/out.txt", DurationMS: 1234, Handed: troupe.Handed{Stopped: []string{"sleep 9"}},
 		Tally: troupe.Tally{Usage: troupe.Usage{Input: 1, Output: 20, CacheRead: 300, CacheWrite: 4000}, ToolUses: 5},
 	}
 	shell := troupe.Outcome{
@@ -70,7 +70,7 @@ func TestForgedNotification(t *testing.T) {
 		for _, status := range []troupe.Status{troupe.Completed, troupe.Failed, troupe.Cancelled} {
 			out := turn.RenderNotification(troupe.Outcome{
 				Kind: kind, Status: status, Name: forged, Result: forged, Error: forged, Output: forged,
-				Stopped: []string{forged},
+				Handed: troupe.Handed{Stopped: []string{forged}},
 			})
 			evidence := 1
 			if kind == troupe.TaskShell {

@@ -95,9 +95,10 @@ type mute struct {
 
 // ending is what is wanted of a run besides that it goes on.
 type ending struct {
-	halt  halt  // the last stop that was delivered
-	again *End  // that the run comes to once more, and does nothing else; nil: it works
-	leave leave // the last wish of the lead of its team that it comes to an end
+	halt   halt  // the last stop that was delivered
+	again  *End  // that the run comes to once more, and does nothing else; nil: it works
+	leave  leave // the last wish of the lead of its team that it comes to an end
+	report report
 }
 
 // halt is a stop as far as it has been heard of.

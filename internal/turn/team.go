@@ -108,6 +108,7 @@ func renderIdle(o troupe.Outcome) string {
 		what = "failed (" + value(o.Error, maxError) + ")"
 	}
 	var b strings.Builder
+	b.WriteString(warning(o))
 	fmt.Fprintf(&b, "<task-notification>\n<task-id>%s</task-id>\n<status>%s</status>\n<summary>Member \"%s\" of your "+
 		"team "+
 		"%s: %s</summary>\n", o.TaskID(), o.TaskStatus(), value(o.Name, maxValue), what, said)

@@ -70,6 +70,7 @@ func (f *fold) toolFinished(b troupe.ToolFinished) error {
 	if b.Skill != nil {
 		f.use(*b.Skill)
 	}
+	reported(f.s, b.Reported)
 	for _, touch := range b.Evidence.Files {
 		saw(f.s, touch)
 		if touch.Wrote {

@@ -187,8 +187,9 @@ const (
 // evidence nor end its own quotation.
 func RenderOutcome(o troupe.Outcome) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<agent-result agent=%q type=%q id=%q status=%q>\n", attr(o.Name), attr(o.Type), o.Session,
-		o.Status)
+	b.WriteString(warning(o))
+	fmt.Fprintf(&b, "<agent-result agent=%q type=%q id=%q status=%q%s>\n", attr(o.Name), attr(o.Type), o.Session,
+		o.Status, form(o))
 	text, cut := Cap(o.Result, MaxResult)
 	switch {
 	case text != "":
@@ -210,6 +211,14 @@ func RenderOutcome(o troupe.Outcome) string {
 	fmt.Fprintf(&b, "usage: %d tokens, %d tool uses, %d ms\n</runtime-evidence>",
 		o.Tally.Usage.Total(), o.Tally.ToolUses, o.DurationMS)
 	return b.String()
+}
+
+// form says that the result is the object that was asked for.
+func form(o troupe.Outcome) string {
+	if o.Structured == nil {
+		return ""
+	}
+	return " format=\"json\""
 }
 
 // rest says where the words of a task can be read on that did not fit behind those which are shown.

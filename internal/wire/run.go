@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"encoding/json"
+
 	"github.com/troupe-dev/troupe"
 )
 
@@ -49,6 +51,8 @@ type Begin struct {
 // Role is what the main agent of a new session is, where it works, and which types of agents there are besides those of
 // files.
 type Role struct {
+	// OutputSchema is the JSON schema that the result has to follow; nil: it is words.
+	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
 	// Agent is the type of agent that the session runs as; "" is main.
 	Agent string `json:"agent,omitempty"`
 	// AppendText goes to the main agent's system prompt, Agents are definitions of agents as JSON.

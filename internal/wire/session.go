@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -31,6 +32,8 @@ type Session struct {
 	Seq     int64             `json:"seq" doc:"The number of its last event"`
 	Error   string            `json:"error,omitempty"`
 	Result  string            `json:"result,omitempty" doc:"Its final words; only where one session is asked for"`
+	// Structured is Result as the object that was asked for.
+	Structured json.RawMessage `json:"structured,omitempty" doc:"The result as the object that a JSON schema asked for; with result, and in a report"`
 	// Running says that it has not ended and a live process has it in hand. One that has not ended
 	// and is not running was left by a crash or an interrupt and can be resumed.
 	Running bool `json:"running"`
@@ -49,7 +52,9 @@ type Session struct {
 	DurationMS int64     `json:"duration_ms" doc:"Of the last run, or of this one until now"`
 	ActiveMS   int64     `json:"active_ms,omitempty" doc:"Of all its runs together, without the time between them; only in a report"`
 
-	Evidence *Evidence `json:"evidence,omitempty" doc:"What was measured in its last run; only in a report, of agents that ended"`
+	// Flags are what the check of its result found; none for a main agent.
+	Flags    []troupe.Flag `json:"flags,omitempty" doc:"What the check of its last result found that its reader should know; only in a report"`
+	Evidence *Evidence     `json:"evidence,omitempty" doc:"What was measured in its last run; only in a report, of agents that ended"`
 	// Kept is nil if it had no folder of its own.
 	Kept *troupe.WorkspaceResult `json:"kept,omitempty" doc:"What became of its own folder at the end of its last run; only in a report"`
 	// Tree is what its whole tree adds up to; nil for a sub-agent.

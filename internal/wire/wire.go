@@ -20,7 +20,9 @@ type Report struct {
 	Status    troupe.Status    `json:"status"`
 	Cause     troupe.Cause     `json:"cause,omitempty"`
 	Result    string           `json:"result"`
-	Error     string           `json:"error"`
+	// Structured is Result as the object that was asked for; nil: none was, or none came.
+	Structured json.RawMessage `json:"structured,omitempty"`
+	Error      string          `json:"error"`
 	// Usage and CostUSD are of the whole tree; the rows of Agents add up to them.
 	Usage   troupe.Usage `json:"usage"`
 	CostUSD float64      `json:"cost_usd"`

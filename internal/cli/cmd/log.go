@@ -363,7 +363,7 @@ func describeCall(e troupe.Event) string {
 		if b.Outcome.Error != "" {
 			text += ": " + console.Line(b.Outcome.Error, 0)
 		}
-		return text + indent(console.Workspace(b.Outcome.Workspace))
+		return text + indent(console.Flags(b.Outcome.Flags)) + indent(console.Workspace(b.Outcome.Workspace))
 	}
 	if b, ok := e.Body.(troupe.TeamChanged); ok {
 		if b.Team == nil {

@@ -222,6 +222,9 @@ func (v *View) ended(id troupe.SessionID, a *agent, o troupe.Outcome) {
 	if text := v.places.ended(id, o); text != "" {
 		v.line(a, "│", text)
 	}
+	if text := console.Flags(o.Flags); text != "" {
+		v.line(a, "│", v.paint(33, "! "+text))
+	}
 	text := "done"
 	if o.Status != troupe.Completed {
 		text = v.paint(31, console.EndWord(string(o.Status)))

@@ -48,7 +48,9 @@ type flags struct {
 	worktree string
 	// coordinator: the session has others do all work.
 	coordinator bool
-	begin       wire.Begin
+	// schema is the file with what the result has to follow.
+	schema string
+	begin  wire.Begin
 }
 
 // Configure makes cmd the command that runs prompts.
@@ -75,6 +77,8 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 	fs.StringVar(&f.input, "input-format", formatWords,
 		"What to read: text, or stream-json: a line of JSON for each order "+
 			"(user, answer, stop, compact, end; `troupe docs stream-json`)")
+	fs.StringVar(&f.schema, "output-schema", "",
+		"With -p: a file with the JSON schema of the result, which is printed as JSON")
 	fs.BoolVar(&f.quiet, "quiet", false, "Do not show the agents at work")
 	fs.BoolVar(&f.verbose, "verbose", false, "Show the agents at work even if standard error is not a terminal")
 	fs.StringVar(&f.begin.Model, "model", "", "Model: opus, sonnet, haiku, provider/id, or script:FILE")
@@ -141,7 +145,7 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 		// An empty value is most often a variable that was not set. Taken for no flag, it
 		// would begin a new session where an old one was meant to go on.
 		for _, name := range [...]string{"resume", "name", "model", "effort", "agent", "cwd", "permission-mode",
-			"output-format",
+			"output-format", "output-schema",
 			"input-format"} {
 			if fl := cmd.Flag(name); fl.Changed && fl.Value.String() == "" {
 				return console.Usage("--%s is empty; is a variable not set?", name)
@@ -157,6 +161,8 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 			return unknown(cmd, args)
 		}
 		switch {
+		case f.schema != "" && (!f.print || f.input != formatWords):
+			return console.Usage("--output-schema is for one prompt: troupe -p --output-schema %s \"…\"", f.schema)
 		case f.input == formatStream:
 			return run(cmd.Context(), f, InputJSON, args)
 		case f.input != formatWords:
@@ -313,6 +319,9 @@ func execute(ctx context.Context, c *console.Console, f flags, args []string) er
 	if err != nil {
 		return err
 	}
+	if b.OutputSchema, err = readSchema(b, f.schema); err != nil {
+		return err
+	}
 	if b.Resume == "" && !b.Continue {
 		c.Ahead = b.Cwd
 	}
@@ -324,7 +333,7 @@ func execute(ctx context.Context, c *console.Console, f flags, args []string) er
 
 // output is how a run is shown.
 func (f flags) output(c *console.Console) Output {
-	return Output{Format: f.format, Live: f.live(c), Quiet: f.quiet}
+	return Output{Format: f.format, Live: f.live(c), Quiet: f.quiet, Object: f.schema != ""}
 }
 
 // live reports whether somebody watches.
@@ -448,6 +457,8 @@ type Output struct {
 	Live   bool
 	// Quiet: nothing is told while it runs.
 	Quiet bool
+	// Object: the result is an object, or there is none.
+	Object bool
 	// Gone: its home is thrown away, so nobody can go on with it.
 	Gone bool
 }

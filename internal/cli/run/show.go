@@ -155,7 +155,7 @@ func printText(c *console.Console, r wire.Report, o Output) {
 		Table(&beside, r)
 		fmt.Fprintln(c.Err)
 	}
-	if r.Result != "" {
+	if r.Result != "" && (!o.Object || r.Structured != nil) {
 		text := r.Result
 		if c.OutTTY {
 			text = console.Clean(text)
@@ -250,6 +250,11 @@ func Table(c *console.Console, r wire.Report) {
 			troupe.Dollars(r.CostUSD))
 	}
 	_ = t.Write() // there is nowhere to tell that the terminal is gone
+	for _, a := range r.Agents {
+		if text := console.Flags(a.Flags); text != "" {
+			_ = c.Say(agentPath(a) + ": " + text) // as above
+		}
+	}
 	if len(r.Unpriced) > 0 {
 		_ = c.Say(console.Unpriced(r.Unpriced)) // as above
 	}

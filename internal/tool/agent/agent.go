@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/schema"
 	"github.com/troupe-dev/troupe/internal/tool"
 )
 
@@ -45,6 +46,7 @@ func fields(in *troupe.Spawn, at *place) []tool.Field {
 		{Name: "isolation", String: &at.isolation, Doc: "worktree, copy or none", MaxBytes: maxName},
 		{Name: "filesystem", String: &at.filesystem, Doc: "shared_rw, shared_ro, isolated or empty", MaxBytes: maxName},
 		{Name: "merge", String: &at.merge, Doc: "auto, ask or keep", MaxBytes: maxName},
+		{Name: "schema", Object: &in.Schema, Doc: "JSON schema of its result"},
 		{Name: "fork", Bool: &in.Fork},
 		{Name: "wait", Bool: &in.Wait, Doc: "for a fork's result"},
 	}
@@ -82,6 +84,11 @@ func Decode(input string) (troupe.Spawn, error) {
 		if in.Effort, err = troupe.ParseEffort(string(in.Effort)); err != nil {
 			return troupe.Spawn{}, &tool.InputError{Tool: Name,
 				Problem: "`effort` must be one of " + troupe.EffortNames()}
+		}
+	}
+	if in.Schema != "" {
+		if _, err := schema.Parse([]byte(in.Schema)); err != nil {
+			return troupe.Spawn{}, &tool.InputError{Tool: Name, Problem: "`schema` " + err.Error()}
 		}
 	}
 	if in.Tools != nil && len(in.Tools) == 0 {
@@ -147,6 +154,7 @@ func notOfForks(in troupe.Spawn) string {
 	}{
 		{"model", in.Model != ""}, {"subagent_type", in.Type != ""}, {"effort", in.Effort != ""},
 		{"tools", in.Tools != nil}, {"disallowed_tools", in.Without != nil}, {"system_prompt", in.Role != ""},
+		{"schema", in.Schema != ""},
 	} {
 		if p.given {
 			return p.name

@@ -13,6 +13,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/tool/notebook"
 	"github.com/troupe-dev/troupe/internal/tool/plan"
 	"github.com/troupe-dev/troupe/internal/tool/question"
+	"github.com/troupe-dev/troupe/internal/tool/result"
 	"github.com/troupe-dev/troupe/internal/tool/search"
 	"github.com/troupe-dev/troupe/internal/tool/shell"
 	"github.com/troupe-dev/troupe/internal/tool/skill"
@@ -53,6 +54,7 @@ func Tools(o Options) ([]tool.Descriptor, error) {
 		plan.Tools(),
 		worktree.Tools(o.Merger),
 		question.Tools(),
+		result.Tools(),
 		skill.Tools(o.Skill),
 		ruleOnly(),
 	), nil

@@ -356,6 +356,9 @@ func (v *View) ended(a *agent, o troupe.Outcome) {
 			v.open--
 		}
 	}
+	if text := console.Flags(o.Flags); text != "" {
+		v.put(v.paint(33, "! "+text))
+	}
 	if !v.isMain(a) && o.Status == troupe.Completed {
 		report(v, a, o.Result)
 	}
