@@ -83,6 +83,7 @@ func withoutMachine(p *place, body []byte) []byte {
 		`- (platform|shell|date): [^\\]*\\n`: `- $1: ($1)\n`,
 		`"model":"[^"]*"`:                    `"model":"(model)"`,
 		`- model: [^\\]*\\n`:                 `- model: (model)\n`,
+		`home-scratchpads/[0-9a-z]{12}`:      `home-scratchpads/(id)`,
 		`home/docs/[0-9a-f]+`:                `home/docs/(hash)`,
 		`/plans/[^/ ]*-[0-9a-z]{12}\.md`:     `/plans/(plan).md`,
 	} {
