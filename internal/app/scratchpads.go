@@ -16,7 +16,7 @@ import (
 // there from the first call that could write it until the tree is removed.
 type scratchpads struct{ all string }
 
-func (a *App) scratchpads() scratchpads { return scratchpads{a.dirs.Scratchpads()} }
+func scratchpadsOf(a *App) scratchpads { return scratchpads{a.dirs.Scratchpads()} }
 
 // Folder implements session.Scratchpads.
 func (s scratchpads) Folder(root troupe.SessionID) string {

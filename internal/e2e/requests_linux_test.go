@@ -24,6 +24,7 @@ func firstAgents() map[string]string {
 		"Verification": "check the exporter", "reviewer": "review the exporter",
 		"Review": "read the diff of the exporter", "worker": "write a part of the exporter",
 		"Bash": "build the exporter", "Guide": "say how exporters are set up", "Statusline": "show the exporter",
+		"simple": "change a line of the exporter",
 	}
 }
 

@@ -73,8 +73,8 @@ func newCall(q *Query) call {
 		tool: q.Tool, facts: q.known.Facts(q.Tool), agent: q.Access.Agent, url: q.Access.URL, class: q.Access.Class,
 		at: placesOf(q.Roots, q.Home), ownFolders: ownFolders{q.Roots, q.Readable, q.Scratchpad, q.Named}, inside: true,
 		levels: q.Levels, resolve: q.Resolve,
-		hidden: notOfOthers(q.Scratchpad, q.Hidden), exist: q.HiddenFiles, hits: hits{judged: q.Judged, plan: PlanOf(q.Chain),
-			strips: strips(q.Chain), askWhy: q.Access.Ask, memory: q.Chain[len(q.Chain)-1].Memory},
+		hidden: notOfOthers(q.Scratchpad, q.Hidden), exist: q.HiddenFiles, hits: hits{judged: q.Judged,
+			plan: PlanOf(q.Chain), strips: strips(q.Chain), askWhy: q.Access.Ask, memory: q.Chain[len(q.Chain)-1].Memory},
 	}
 	// What a repository's settings have git run is confined with git, if there is a sandbox.
 	c.shell.text, c.shell.safeGit = q.Access.Command, q.SafeGit || slices.Contains(q.Levels, troupe.LevelWorkspace)
@@ -140,7 +140,7 @@ func (c *call) addPath(name string, write bool) {
 		c.checkHidden(p.name)
 	}
 	p.inside = c.isInside(p.name) || !write && (inAny(c.also, p.name) || !c.isCommand() && c.memory.Shows(p.name))
-	if write && !c.inScratchpad(p.name) {
+	if write && !inScratchpad(c, p.name) {
 		p.guards = c.guarded(p.name)
 	}
 	p.free = p.inside && c.class == troupe.ClassRead

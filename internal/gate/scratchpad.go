@@ -16,16 +16,16 @@ import (
 // other agents to read, and changes nothing that a person has.
 func writesScratchpad(c *call) bool {
 	return c.pad != "" && !c.isCommand() && c.url == "" && c.class == troupe.ClassEdit && len(c.paths) > 0 &&
-		!c.unclear && !slices.ContainsFunc(c.paths, func(p callPath) bool { return !c.inScratchpad(p.name) })
+		!c.unclear && !slices.ContainsFunc(c.paths, func(p callPath) bool { return !inScratchpad(c, p.name) })
 }
 
 // inScratchpad: it lies in the folder, and is not the folder itself.
-func (c *call) inScratchpad(name string) bool {
+func inScratchpad(c *call, name string) bool {
 	return c.pad != "" && name != c.pad && troupe.Within(name, c.pad)
 }
 
-// OfOther says of a path that it is for the agents of another tree, which nothing that an agent does reads or writes; ""
-// if it is not. The scratchpad is that of its own tree; "" if it has none.
+// OfOther says of a path that it is for the agents of another tree, which nothing that an agent does reads or writes,
+// and "" if it is not. The scratchpad is that of its own tree; "" if it has none.
 func OfOther(scratchpad, name string) (why string) {
 	if scratchpad != "" && !troupe.Within(name, scratchpad) && troupe.Within(name, path.Dir(scratchpad)) {
 		return "it is for the agents of another session"

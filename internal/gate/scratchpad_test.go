@@ -48,7 +48,8 @@ func TestScratchpad(t *testing.T) {
 			l.Rules = []rule.Rule{parse(t, troupe.Deny, x.rule)}
 		}
 		d := Decide(Query{Tool: tool, Access: x.a, Chain: []Layer{l}, Roots: []string{"/proj", pad},
-			Scratchpad: pad, Home: "/home/u", Protected: []string{"/**/.git/hooks"}, Hidden: func(p string) (string, bool) {
+			Scratchpad: pad, Home: "/home/u", Protected: []string{"/**/.git/hooks"},
+			Hidden: func(p string) (string, bool) {
 				return "SSH keys", troupe.Within(p, "/home/u/.ssh")
 			}})
 		if d.Effect != x.want {

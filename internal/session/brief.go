@@ -159,7 +159,7 @@ func (h *Hub) rootBrief(at Surroundings, born fleet.Birth, roles Roles) *troupe.
 		asks:    born.Settings != nil && born.Settings.AskFor > 0}
 	b.line = []gate.Layer{h.gate.LayerOf("main", born.Profile, born.Authority, b.parents, false)}
 	b.line[0].Sandbox = boundTo(b.line[0].Sandbox, born.Workspace)
-	b.pad = h.padTold(born.Root, 0, &b.profile)
+	b.pad = padTold(h, born.Root, 0, &b.profile)
 	out := h.brief(at, b, roles)
 	out.Workspace = whereItWorks(born.Workspace)
 	return out
@@ -172,7 +172,7 @@ func (a *actor) briefing() briefing {
 		line:    a.tree.chain.chain(a.id),
 		asks:    a.tree.settings().AskFor > 0,
 		parents: mayHaveAgents(a.tree.limits(), a.st.Session.Depth, a.tree.chain.free(a.id)),
-		pad:     a.h.padTold(a.root, a.st.Session.Depth, &a.st.Profile),
+		pad:     padTold(a.h, a.root, a.st.Session.Depth, &a.st.Profile),
 	}
 }
 
@@ -183,7 +183,7 @@ func (bs *births) childBrief(at Surroundings, born fleet.Birth, background bool)
 	b.id, b.replies = troupe.ChildID(bs.a.id, born.Coord), 0
 	b.profile, b.model, b.parents = born.Profile, born.Profile.Model,
 		mayHaveAgents(bs.a.tree.limits(), depth, born.Free > 0)
-	b.pad = bs.a.h.padTold(bs.a.root, depth, &b.profile)
+	b.pad = padTold(bs.a.h, bs.a.root, depth, &b.profile)
 	own := bs.a.h.gate.LayerOf("", born.Profile, born.Authority, b.parents, background)
 	own.Sandbox = boundTo(own.Sandbox, born.Workspace)
 	if own.Mode == "" && len(b.line) > 0 {

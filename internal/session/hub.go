@@ -148,8 +148,8 @@ type Scratchpads interface {
 	Make(root troupe.SessionID) error
 }
 
-// scratchpad is the folder that the agents of a tree share; "" if they share none.
-func (h *Hub) scratchpad(root troupe.SessionID) string {
+// scratchpadOf is the folder that the agents of a tree share; "" if they share none.
+func scratchpadOf(h *Hub, root troupe.SessionID) string {
 	if h.d.Scratchpads == nil {
 		return ""
 	}

@@ -65,7 +65,7 @@ func (a *actor) snapshot() *snapshot {
 	}
 	return &snapshot{a.h, a.tree, a.st.Session, maps.Clone(a.st.Files), also,
 		set.AskFor > 0, set.Fork, hooksOf(a.tree), a.st.Profile.OmitInstructions, autoOf(a),
-		a.st.Profile.Memory, a.h.scratchpad(a.root)}
+		a.st.Profile.Memory, scratchpadOf(a.h, a.root)}
 }
 
 func (cs *calls) candidate(i int) candidate {

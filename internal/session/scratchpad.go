@@ -42,14 +42,14 @@ func (c *candidate) withoutOthers(in func(folder string) func(name string) bool)
 	}
 }
 
-// padTold is the scratchpad of the tree, for those that are told of it: a coordinator and all agents below a main agent. A
-// fork knows what the agent knows that it is a fork of.
-func (h *Hub) padTold(root troupe.SessionID, depth int, p *troupe.Profile) string {
+// padTold is the scratchpad of the tree, for those that are told of it: a coordinator and all agents below a main
+// agent. A fork knows what the agent knows that it is a fork of.
+func padTold(h *Hub, root troupe.SessionID, depth int, p *troupe.Profile) string {
 	if p.Fork {
 		depth--
 	}
 	if depth <= 0 && !p.Coordinates {
 		return ""
 	}
-	return h.scratchpad(root)
+	return scratchpadOf(h, root)
 }
