@@ -16,14 +16,20 @@ import (
 // there from the first call that could write it until the tree is removed.
 type scratchpads struct{ all string }
 
-func scratchpadsOf(a *App) scratchpads { return scratchpads{a.dirs.Scratchpads()} }
+func scratchpadsOf(a *App) scratchpads {
+	all := a.dirs.Scratchpads()
+	if all != "" {
+		all = tool.Resolve(all)
+	}
+	return scratchpads{all}
+}
 
 // Folder implements session.Scratchpads.
 func (s scratchpads) Folder(root troupe.SessionID) string {
 	if s.all == "" {
 		return ""
 	}
-	return filepath.Join(tool.Resolve(s.all), string(root))
+	return filepath.Join(s.all, string(root))
 }
 
 // Make implements session.Scratchpads. What is no folder, or a link, is not taken for one.
@@ -84,17 +90,16 @@ func (s scratchpads) others(own string) []string {
 	if s.all == "" {
 		return nil
 	}
-	all := tool.Resolve(s.all)
-	entries, err := os.ReadDir(all)
+	entries, err := os.ReadDir(s.all)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil, own == "":
-		return []string{all}
+		return []string{s.all}
 	}
 	var out []string
 	for _, e := range entries {
-		if path := filepath.Join(all, e.Name()); path != own {
+		if path := filepath.Join(s.all, e.Name()); path != own {
 			out = append(out, path)
 		}
 	}

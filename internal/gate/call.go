@@ -74,7 +74,8 @@ func newCall(q *Query) call {
 		at: placesOf(q.Roots, q.Home), ownFolders: ownFolders{q.Roots, q.Readable, q.Scratchpad, q.Named}, inside: true,
 		levels: q.Levels, resolve: q.Resolve,
 		hidden: notOfOthers(q.Scratchpad, q.Hidden), exist: q.HiddenFiles, hits: hits{judged: q.Judged,
-			plan: PlanOf(q.Chain), strips: strips(q.Chain), askWhy: q.Access.Ask, memory: q.Chain[len(q.Chain)-1].Memory},
+			plan: PlanOf(q.Chain), strips: strips(q.Chain), askWhy: q.Access.Ask,
+			memory: q.Chain[len(q.Chain)-1].Memory},
 	}
 	// What a repository's settings have git run is confined with git, if there is a sandbox.
 	c.shell.text, c.shell.safeGit = q.Access.Command, q.SafeGit || slices.Contains(q.Levels, troupe.LevelWorkspace)

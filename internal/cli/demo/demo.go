@@ -47,8 +47,8 @@ leave what they find in a folder that all share, change one line, and check it.
 
 With the word team two agents share a list of tasks and write to each other; one waits, at no
 cost, until the other has done what its task needs.`,
-		Example: "troupe demo\ntroupe demo plan\ntroupe demo fork --keep\ntroupe demo worktrees\ntroupe demo coordinator\n" +
-			"troupe demo team",
+		Example: "troupe demo\ntroupe demo plan\ntroupe demo fork --keep\ntroupe demo worktrees\n" +
+			"troupe demo coordinator\ntroupe demo team",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && scenes()[args[0]] == nil {
 				return console.Usage("there is no demo %q; there is `troupe demo`, and with a word: %s", args[0],

@@ -100,7 +100,8 @@ func coordinating() scene {
 // together is a team of two that share a list of tasks and write to each other.
 func together() scene {
 	return scene{script: teamScript, flags: "--permission-mode acceptEdits ", begin: wire.Begin{
-		Prompt:      "People are signed out at once. As a team of two: mend that, and say in the README what was wrong.",
+		Prompt: "People are signed out at once. As a team of two: mend that, and say in the README what was " +
+			"wrong.",
 		Permissions: wire.Permissions{Mode: troupe.ModeAcceptEdits, Allow: []string{"Bash(go test ./...)"}},
 	}}
 }
