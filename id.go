@@ -36,6 +36,9 @@ func (c Coord) OfCall() bool { return c.Reply > 0 }
 // agent's session: Troupe's own API refuses those that carry it.
 const AgentVariable = "TROUPE_AGENT"
 
+// ScratchpadVariable is set there to the folder that the agents of the tree share.
+const ScratchpadVariable = "TROUPE_SCRATCHPAD"
+
 const idAlphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
 // NewRootID draws a fresh id from r, which should be crypto/rand.Reader outside tests.

@@ -35,6 +35,7 @@ type trial struct {
 	root  string
 	dir   string
 	rules []string
+	pad   string // the scratchpad, in the folder itself; "" if there is none
 }
 
 // names of the trees, paths and rules: what is protected, what is hidden, and what is neither.
@@ -44,6 +45,8 @@ func trialNames() []string {
 		"config", "hooks", "objects", "refs", ".envrc", ".claude", "settings.json", ".github", "workflows", ".vscode",
 		"tasks.json", ".mcp.json", ".cargo", "config.toml", ".husky", "node_modules", "with space", "ünï", "-r"}
 }
+
+const trialSession = "0123456789ab"
 
 func (tr *trial) name() string {
 	names := trialNames()
@@ -56,6 +59,12 @@ func (tr *trial) name() string {
 
 func (tr *trial) path() string {
 	parts := []string{tr.dir}
+	if tr.pad != "" && tr.r.IntN(2) == 0 {
+		parts[0] = tr.pad
+		if tr.r.IntN(4) == 0 {
+			parts[0] = filepath.Join(filepath.Dir(tr.pad), "another")
+		}
+	}
 	for range 1 + tr.r.IntN(3) {
 		parts = append(parts, tr.name())
 	}
@@ -70,6 +79,14 @@ func newTrial(t *testing.T, seed uint64) *trial {
 	}
 	tr := &trial{t: t, r: rand.New(rand.NewPCG(seed, 7)), root: root, dir: filepath.Join(root, "ws")}
 	writeFile(t, filepath.Join(tr.dir, "seed"), "seed\n")
+	if seed%3 == 0 {
+		tr.pad = filepath.Join(tr.dir, "scratchpads", trialSession)
+		for _, dir := range []string{tr.pad, filepath.Join(tr.dir, "scratchpads", "another")} {
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	for i := range 12 {
 		name := tr.path()
 		if os.MkdirAll(filepath.Dir(name), 0o755) == nil {
@@ -97,6 +114,9 @@ func newTrial(t *testing.T, seed uint64) *trial {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if tr.pad != "" {
+		a.dirs.Worktrees = filepath.Join(tr.dir, "worktrees")
 	}
 	tr.g = a.newGuard(t.Context())
 	t.Cleanup(func() {
@@ -129,7 +149,7 @@ func newTrial(t *testing.T, seed uint64) *trial {
 
 func (tr *trial) decide(tool string, access troupe.Access) bool {
 	q := session.QueryIn(tr.g, session.Place{Cwd: tr.dir}, access)
-	q.Tool, q.Roots, q.Chain = tool, []string{tr.dir}, tr.chain
+	q.Tool, q.Roots, q.Chain, q.Scratchpad = tool, []string{tr.dir}, tr.chain, tr.pad
 	q.Levels = []troupe.Level{troupe.LevelReadOnly, troupe.LevelWorkspace}
 	return tr.tools.Decide(q).Effect == troupe.Allow
 }
@@ -148,7 +168,7 @@ func (tr *trial) confine() (*troupe.Confinement, []string) {
 	tr.t.Helper()
 	roots := []string{tr.dir}
 	conf, environ, err := tr.g.Confine(tr.t.Context(), session.Confine{
-		Session: troupe.Session{ID: "0123456789ab", Cwd: tr.dir}, Level: troupe.LevelWorkspace,
+		Session: troupe.Session{ID: trialSession, Cwd: tr.dir}, Level: troupe.LevelWorkspace, Scratchpad: tr.pad,
 		Unreadable: gate.Unreadable(tr.chain, roots, ""), Hides: gate.HidesFor(tr.chain, roots, ""),
 		Unwritable: gate.Unwritable(tr.chain, roots, ""), Keeps: gate.Kept(tr.chain, roots, ""),
 	})

@@ -435,7 +435,14 @@ func (p *profiles) Fork(of troupe.Profile, sp troupe.Spawn) troupe.Profile {
 
 // Workers implements session.Roles.
 func (p *profiles) Workers(allowed func(kind string) bool) string {
-	return profile.Workers(p.kinds(), p.tools.offer(false, false), allowed)
+	own := p.tools.offer(false, false)
+	return profile.Workers(p.kinds(), func(d profile.Definition) []troupe.ToolFacts {
+		more, err := p.ofServers(d)
+		if err != nil {
+			return own // it is not to be had, and says so when it is started
+		}
+		return slices.Concat(own, more)
+	}, allowed)
 }
 
 // Describe implements session.Roles.

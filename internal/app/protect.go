@@ -14,6 +14,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/config/gitconfig"
+	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/tool"
 )
@@ -23,6 +24,10 @@ import (
 func (g *guard) protect(gr *folder, c session.Confine, out *troupe.Confinement) {
 	asked := g.box.Support(g.ctx()).Notify
 	o, denied, own := openedBy(c.Granted, asked), denied(c), g.own()
+	pad := func(path string) bool {
+		return c.Scratchpad != "" && path != c.Scratchpad && troupe.Within(path, c.Scratchpad)
+	}
+	settled := gate.Closed(c.Scratchpad, gr.closed)
 	closed := func(path string) string {
 		if troupe.WithinAny(path, own) {
 			return "Troupe's own settings and sessions"
@@ -33,17 +38,17 @@ func (g *guard) protect(gr *folder, c session.Confine, out *troupe.Confinement) 
 		if out.Temp != "" && troupe.Within(path, filepath.Dir(filepath.Dir(out.Temp))) {
 			return "the temporary folder of another agent"
 		}
-		return cmp.Or(denied(path), gr.closed(path))
+		return cmp.Or(denied(path), settled(path))
 	}
 	out.Closed = func(path string) bool { return closed(path) != "" }
 	out.Guarded = func(path string) string {
-		if why := closed(path); why != "" || o.opens(path) {
+		if why := closed(path); why != "" || pad(path) || o.opens(path) {
 			return why
 		}
 		why, _ := gr.protected.Covers(path)
 		return why
 	}
-	out.Leads = gr.protected.Leads
+	out.Leads = func(path string) bool { return !pad(path) && gr.protected.Leads(path) }
 	out.Replaces = func(path string, was, is []byte) bool {
 		switch {
 		case closed(path) != "":
@@ -85,6 +90,9 @@ func (g *guard) writable(gr *folder, c session.Confine) (out []string, granted [
 				out = append(out, g.leads(path, func() string { return tool.Resolve(path) }))
 			}
 		}
+	}
+	if c.Scratchpad != "" && denied(c.Scratchpad) == "" && gr.protected.Denied(c.Scratchpad) == "" {
+		out = append(out, c.Scratchpad)
 	}
 	for _, a := range c.Granted {
 		if a.Changes() && denied(a.Path) == "" && gr.closed(a.Path) == "" {

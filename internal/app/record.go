@@ -75,7 +75,8 @@ func (a *App) Record(ctx context.Context, root troupe.SessionID, args []string) 
 }
 
 func (a *App) place(cwd string) replay.Place {
-	return replay.Place{Cwd: cwd, Home: a.dirs.Home, Config: a.dirs.Config, Outputs: a.dirs.Outputs()}
+	return replay.Place{Cwd: cwd, Home: a.dirs.Home, Config: a.dirs.Config, Outputs: a.dirs.Outputs(),
+		Scratchpads: a.dirs.Scratchpads()}
 }
 
 // files reads what of the user's own files has a say in what agents send. The servers of

@@ -135,7 +135,7 @@ func (a sessions) Report(ctx context.Context, id troupe.SessionID) (wire.Report,
 		Type: "result", SessionID: s.Root, Name: main.Name, Status: main.Status, Cause: main.Cause,
 		Result: main.Result, Error: main.Error, Usage: t.Sum.Tally.Usage,
 		CostUSD: t.Sum.Tally.Cost.Dollars(), DurationMS: wire.DurationMS(main, t.now(main.ID, now)),
-		NumTurns: main.Tally.Turns, Agents: a.app.rows(t),
+		NumTurns: main.Tally.Turns, Agents: a.app.rows(t), Scratchpad: scratchpadsOf(a.app).kept(s.Root),
 	}
 	for _, row := range out.Agents {
 		if row.Unpriced && !slices.Contains(out.Unpriced, row.Model) {
@@ -339,7 +339,7 @@ func (a runs) remove(ctx context.Context, root troupe.SessionID) error {
 		return fmt.Errorf("remove session %s: %w", root, err)
 	}
 	return errors.Join(plansOf(a.app).remove(t.Sessions), memory.RemoveTree(memoryData(a.app.dirs), root),
-		a.app.removeOutputs(ids))
+		scratchpadsOf(a.app).remove(root), a.app.removeOutputs(ids))
 }
 
 func (a runs) deleteTree(ctx context.Context, t Tree) error {

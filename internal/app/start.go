@@ -89,7 +89,7 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 			files, _ := e.instructions.load(a, e.guard, cwd, false).About(file)
 			return append(a.blocks(files), e.instructions.skillsFor(skills{a, e.guard}, cwd, file)...)
 		},
-		Readable:  []string{documents(a.dirs)},
+		Readable: []string{documents(a.dirs)}, Scratchpads: scratchpadsOf(a),
 		OutputDir: a.outputDir, Environ: environ, Home: resolved(a.dirs.Home), Mask: a.masker(), Masked: masked,
 		Notify: a.followers.Commit, Log: a.env.Log, PulseEvery: pulseEvery,
 	}

@@ -10,6 +10,7 @@ package config
 
 import (
 	"path/filepath"
+	"strings"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -81,6 +82,15 @@ func FindDirs(lookup func(name string) (string, bool)) (Dirs, error) {
 		d.Run = filepath.Join(run, "troupe")
 	}
 	return d, nil
+}
+
+// Scratchpads holds the folders that the agents of a tree share, beside Worktrees and as far from what no agent writes.
+func (d Dirs) Scratchpads() string {
+	beside, ok := strings.CutSuffix(d.Worktrees, "worktrees")
+	if !ok {
+		return ""
+	}
+	return beside + "scratchpads"
 }
 
 // Settings is the user's settings file.

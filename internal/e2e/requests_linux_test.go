@@ -24,6 +24,7 @@ func firstAgents() map[string]string {
 		"Verification": "check the exporter", "reviewer": "review the exporter",
 		"Review": "read the diff of the exporter", "worker": "write a part of the exporter",
 		"Bash": "build the exporter", "Guide": "say how exporters are set up", "Statusline": "show the exporter",
+		"simple": "change a line of the exporter",
 	}
 }
 
@@ -83,6 +84,7 @@ func withoutMachine(p *place, body []byte) []byte {
 		`- (platform|shell|date): [^\\]*\\n`: `- $1: ($1)\n`,
 		`"model":"[^"]*"`:                    `"model":"(model)"`,
 		`- model: [^\\]*\\n`:                 `- model: (model)\n`,
+		`home-scratchpads/[0-9a-z]{12}`:      `home-scratchpads/(id)`,
 		`home/docs/[0-9a-f]+`:                `home/docs/(hash)`,
 		`/plans/[^/ ]*-[0-9a-z]{12}\.md`:     `/plans/(plan).md`,
 	} {

@@ -42,6 +42,7 @@ type call struct {
 type ownFolders struct {
 	roots []string
 	also  []string // further ones, for reading alone
+	pad   string   // the one that the agents of the tree share; "" if there is none
 	// inRules is the path by which rules name one; see Query.Named.
 	inRules func(string) string
 }
@@ -70,10 +71,11 @@ type callPath struct {
 func newCall(q *Query) call {
 	c := call{
 		tool: q.Tool, facts: q.known.Facts(q.Tool), agent: q.Access.Agent, url: q.Access.URL, class: q.Access.Class,
-		at: placesOf(q.Roots, q.Home), ownFolders: ownFolders{q.Roots, q.Readable, q.Named}, inside: true,
+		at: placesOf(q.Roots, q.Home), ownFolders: ownFolders{q.Roots, q.Readable, q.Scratchpad, q.Named}, inside: true,
 		levels: q.Levels, resolve: q.Resolve,
-		hidden: q.Hidden, exist: q.HiddenFiles, hits: hits{judged: q.Judged, plan: PlanOf(q.Chain),
-			strips: strips(q.Chain), askWhy: q.Access.Ask, memory: q.Chain[len(q.Chain)-1].Memory},
+		hidden: notOfOthers(q.Scratchpad, q.Hidden), exist: q.HiddenFiles, hits: hits{judged: q.Judged,
+			plan: PlanOf(q.Chain), strips: strips(q.Chain), askWhy: q.Access.Ask,
+			memory: q.Chain[len(q.Chain)-1].Memory},
 	}
 	// What a repository's settings have git run is confined with git, if there is a sandbox.
 	c.shell.text, c.shell.safeGit = q.Access.Command, q.SafeGit || slices.Contains(q.Levels, troupe.LevelWorkspace)
@@ -106,7 +108,7 @@ func newCall(q *Query) call {
 	for _, p := range q.Access.Writes {
 		c.addPath(p, true)
 	}
-	c.closedWhy = closedIn(&c, q.Closed)
+	c.closedWhy = closedIn(&c, Closed(q.Scratchpad, q.Closed))
 	if len(c.paths) == 0 && !c.isCommand() && (c.facts.Argument == troupe.PathArgument || c.class == troupe.ClassEdit) {
 		c.unclear = true // a tool for files that names none
 	}
@@ -139,7 +141,7 @@ func (c *call) addPath(name string, write bool) {
 		c.checkHidden(p.name)
 	}
 	p.inside = c.isInside(p.name) || !write && (inAny(c.also, p.name) || !c.isCommand() && c.memory.Shows(p.name))
-	if write {
+	if write && !inScratchpad(c, p.name) {
 		p.guards = c.guarded(p.name)
 	}
 	p.free = p.inside && c.class == troupe.ClassRead

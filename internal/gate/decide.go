@@ -103,7 +103,7 @@ func byMode(v *view) (troupe.Effect, bool) {
 	switch {
 	case v.call.isCommand():
 		return v.commandByMode()
-	case writesPlan(v.call):
+	case writesPlan(v.call), writesScratchpad(v.call):
 		return troupe.Allow, true
 	case v.call.class > v.mode.Ceiling:
 		return troupe.Deny, true

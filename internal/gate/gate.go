@@ -25,6 +25,9 @@ type Query struct {
 	Roots []string
 	// Readable are folders that may be read as the session's own are, and no more than read.
 	Readable []string
+	// Scratchpad is the folder that the agents of the tree share, one of Roots; "" if there is none. What else lies
+	// beside it is of other trees.
+	Scratchpad string
 	// Home anchors rules that begin with ~/.
 	Home string
 	// Levels are the sandboxes that this machine has; none: commands cannot be confined, and

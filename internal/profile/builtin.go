@@ -28,6 +28,8 @@ var (
 	promptReview string
 	//go:embed prompts/worker.md
 	promptWorker string
+	//go:embed prompts/simple.md
+	promptSimple string
 	//go:embed prompts/bash.md
 	promptBash string
 	//go:embed prompts/coordinator.md
@@ -113,6 +115,10 @@ func builtins() []Definition {
 			Name: "worker", Prompt: promptWorker, All: true,
 			Description: "One part of a plan whose parts are done at the same time; name its files. Not for " +
 				"work that stands alone: general-purpose does that.",
+		},
+		{
+			Name: "simple", Prompt: promptSimple, Tools: []string{"Bash", "Edit", "Read"},
+			Description: "A small change that is fully described; has Bash, Read and Edit alone. Not for finding out.",
 		},
 		{
 			Name: Coordinator, Prompt: promptCoordinator, OmitInstructions: true,

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -396,24 +397,55 @@ func Describe(s Set, allowed func(name string) bool, room int) string {
 }
 
 // Workers tells a coordinator what the types that it can start have, by name: it has none of these tools itself.
-func Workers(s Set, offer []troupe.ToolFacts, allowed func(name string) bool) string {
+func Workers(s Set, offer func(d Definition) []troupe.ToolFacts, allowed func(name string) bool) string {
 	var b strings.Builder
+	var all []troupe.ToolFacts
 	for _, d := range s.List() {
 		if d.Coordinates || allowed != nil && !allowed(d.Name) {
 			continue
 		}
-		var names []string
-		for _, tool := range offer {
-			if d.has(tool) {
+		var names, servers []string
+		for _, tool := range offer(d) {
+			switch server, of := strings.CutPrefix(tool.Name, serverPrefix); {
+			case !d.has(tool):
+			case of:
+				server, _, _ = strings.Cut(server, "__")
+				servers, all = append(servers, server), append(all, tool)
+			default:
 				names = append(names, tool.Name)
 			}
 		}
-		fmt.Fprintf(&b, "- %s: %s\n", d.Name, strings.Join(sorted(names), ", "))
+		if servers = sorted(servers); len(servers) > 0 {
+			names = append(sorted(names), "MCP "+strings.Join(servers, ", MCP "))
+		}
+		fmt.Fprintf(&b, "- %s: %s\n", d.Name, strings.Join(names, ", "))
 	}
 	if b.Len() == 0 {
 		return ""
 	}
-	return "\nTools that they have:\n" + b.String()
+	return "\nTools that they have:\n" + b.String() + ofServers(all)
+}
+
+// ofServers lists MCP servers and their tools.
+func ofServers(offer []troupe.ToolFacts) string {
+	tools := make(map[string][]string)
+	for _, tool := range offer {
+		if name, of := strings.CutPrefix(tool.Name, serverPrefix); of {
+			server, name, _ := strings.Cut(name, "__")
+			if name == "*" { // stands for those that are not known yet
+				continue
+			}
+			tools[server] = append(tools[server], name)
+		}
+	}
+	var b strings.Builder
+	for _, server := range slices.Sorted(maps.Keys(tools)) {
+		fmt.Fprintf(&b, "- %s: %s\n", server, strings.Join(sorted(tools[server]), ", "))
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "\nMCP servers, and their tools:\n" + b.String()
 }
 
 // Find completes the error about a type that there is not (see front.Find).

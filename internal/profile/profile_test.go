@@ -95,7 +95,7 @@ func TestBuiltins(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff([]string{"general-purpose", "Explore", "Plan", "Verification", "Review", "worker",
-		"coordinator", "Bash", "Guide", "Statusline"},
+		"simple", "coordinator", "Bash", "Guide", "Statusline"},
 		names); diff != "" {
 		t.Error(diff)
 	}
@@ -112,6 +112,7 @@ func TestBuiltins(t *testing.T) {
 		"VERIFICATION ": {read, "p/parent", ""},
 		"Review":        {read, "p/parent", troupe.LevelReadOnly},
 		"worker":        {most, "p/parent", ""},
+		"simple":        {[]string{"Bash", "Edit", "Read"}, "p/parent", ""},
 		"Bash":          {[]string{"Bash"}, "p/haiku", ""},
 		"Guide":         {read[1:], "p/haiku", troupe.LevelReadOnly},
 		"Statusline":    {most, "p/parent", ""},
@@ -511,8 +512,8 @@ func TestDescribe(t *testing.T) {
 		name, _, _ := strings.Cut(l, ":")
 		names = append(names, name)
 	}
-	if diff := cmp.Diff([]string{"- general-purpose", "- Explore", "- Verification", "- Review", "- worker", "- Bash",
-		"- Guide", "- Statusline", "- alpha", "- Beta", "- zeta"},
+	if diff := cmp.Diff([]string{"- general-purpose", "- Explore", "- Verification", "- Review", "- worker", "- simple",
+		"- Bash", "- Guide", "- Statusline", "- alpha", "- Beta", "- zeta"},
 		names); diff != "" {
 		t.Error(diff)
 	}
@@ -649,7 +650,7 @@ func TestManyAgents(t *testing.T) {
 	for asked, says := range map[string]string{
 		"a database release": "best:\n- zebra: Migrates databases before a release",
 		"agent 007":          "best:\n- agent-007: Number 7.",
-		"qqq":                "none of the 310 types has these words",
+		"qqq":                "none of the 311 types has these words",
 	} {
 		if _, err := set.Lookup(asked); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", asked, err)

@@ -19,6 +19,7 @@ type briefing struct {
 	line    []gate.Layer // down to the session itself
 	asks    bool         // somebody may answer requests
 	parents bool         // it may have agents of its own
+	pad     string       // the folder that it is told to share with others of its tree; "" if it is not told of any
 }
 
 // brief is what a session is told of where it is.
@@ -91,6 +92,15 @@ func (h *Hub) holds(b briefing) string {
 	if text := ofCommands(mode, bound, slices.Contains(levels, troupe.LevelReadOnly), refused); runs && text != "" {
 		fmt.Fprintf(&out, "- commands: %s\n", text)
 	}
+	if runs && b.pad != "" {
+		out.WriteString("- scratchpad: $" + troupe.ScratchpadVariable)
+		if edits { // tools need the name itself
+			out.WriteString(" (" + b.pad + ")")
+		}
+		out.WriteString(", free to all agents of this run\n")
+	} else if b.pad != "" && (edits || b.profile.Coordinates) {
+		fmt.Fprintf(&out, "- scratchpad: %s, free to all agents of this run\n", b.pad)
+	}
 	return out.String()
 }
 
@@ -149,6 +159,7 @@ func (h *Hub) rootBrief(at Surroundings, born fleet.Birth, roles Roles) *troupe.
 		asks:    born.Settings != nil && born.Settings.AskFor > 0}
 	b.line = []gate.Layer{h.gate.LayerOf("main", born.Profile, born.Authority, b.parents, false)}
 	b.line[0].Sandbox = boundTo(b.line[0].Sandbox, born.Workspace)
+	b.pad = padTold(h, born.Root, 0, &b.profile)
 	out := h.brief(at, b, roles)
 	out.Workspace = whereItWorks(born.Workspace)
 	return out
@@ -161,6 +172,7 @@ func (a *actor) briefing() briefing {
 		line:    a.tree.chain.chain(a.id),
 		asks:    a.tree.settings().AskFor > 0,
 		parents: mayHaveAgents(a.tree.limits(), a.st.Session.Depth, a.tree.chain.free(a.id)),
+		pad:     padTold(a.h, a.root, a.st.Session.Depth, &a.st.Profile),
 	}
 }
 
@@ -171,6 +183,7 @@ func (bs *births) childBrief(at Surroundings, born fleet.Birth, background bool)
 	b.id, b.replies = troupe.ChildID(bs.a.id, born.Coord), 0
 	b.profile, b.model, b.parents = born.Profile, born.Profile.Model,
 		mayHaveAgents(bs.a.tree.limits(), depth, born.Free > 0)
+	b.pad = padTold(bs.a.h, bs.a.root, depth, &b.profile)
 	own := bs.a.h.gate.LayerOf("", born.Profile, born.Authority, b.parents, background)
 	own.Sandbox = boundTo(own.Sandbox, born.Workspace)
 	if own.Mode == "" && len(b.line) > 0 {

@@ -95,6 +95,8 @@ type Confine struct {
 	// path why they do, "" if they do not; nil if there are none.
 	Unwritable []string
 	Keeps      func(path string) (why string)
+	// Scratchpad is the folder that the agents of the tree share, which is there; "" if the command has none.
+	Scratchpad string
 	// Reach: whoever allowed the command allowed it the network too, as far as settings do.
 	Reach bool
 	// Granted is what was allowed beyond the level, for this one run. Asked are those that were asked about last: the
@@ -139,7 +141,7 @@ func (c *candidate) allowedBy(d troupe.Decision) troupe.Decision {
 
 // confinement is what settles, once a command is about to run, what it may touch. It is nil for what is
 // no command, and for what was allowed without a sandbox.
-func (c *candidate) confinement(access troupe.Access, d troupe.Decision, env *tool.Env) settling {
+func (c *candidate) confinement(access troupe.Access, d troupe.Decision, env *tool.Env, pad string) settling {
 	if access.Command != "" && gate.IsReadOnlyRun(d) && d.Sandbox == troupe.LevelNone {
 		env.Environ = append(slices.Clip(env.Environ), gate.Environ()...)
 	}
@@ -160,6 +162,7 @@ func (c *candidate) confinement(access troupe.Access, d troupe.Decision, env *to
 		Reach:      reach && d.Sandbox != troupe.LevelReadOnly,
 		Unreadable: gate.Unreadable(chain, c.roots(), c.h.d.Home), Hides: gate.HidesFor(chain, c.roots(), c.h.d.Home),
 		Unwritable: gate.Unwritable(chain, c.roots(), c.h.d.Home), Keeps: gate.Kept(chain, c.roots(), c.h.d.Home),
+		Scratchpad: pad,
 	}
 	if call.Asked != nil {
 		ask.Asked = call.Asked.Wants

@@ -96,6 +96,8 @@ type Deps struct {
 	// OutputDir is where a session's tools may put output too large to return.
 	OutputDir func(troupe.SessionID) string
 
+	// Scratchpads are the folders that the agents of a tree share; nil: they share none.
+	Scratchpads Scratchpads
 	// Readable are folders besides that every session may read.
 	Readable []string
 
@@ -137,6 +139,22 @@ type Deps struct {
 	// Replay, if set, has sessions do as they did when a run was recorded; failed calls are
 	// then made again at once.
 	Replay Replay
+}
+
+// Scratchpads are folders that belong to trees: all agents of one write and read there without asking.
+type Scratchpads interface {
+	// Folder is where that of a tree lies, without a link in it, whether it is there yet or not.
+	Folder(root troupe.SessionID) string
+	// Make makes it, for this user alone, unless it is there.
+	Make(root troupe.SessionID) error
+}
+
+// scratchpadOf is the folder that the agents of a tree share; "" if they share none.
+func scratchpadOf(h *Hub, root troupe.SessionID) string {
+	if h.d.Scratchpads == nil {
+		return ""
+	}
+	return h.d.Scratchpads.Folder(root)
 }
 
 // Delta is a piece of a reply on its way: part of the reply that ends after event After of the

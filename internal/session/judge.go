@@ -54,6 +54,7 @@ type snapshot struct {
 	auto  string            // the model of mode auto, if it is asked
 
 	memory *troupe.Memory // what it keeps for agents of its type; nil: nothing
+	pad    string         // the folder that the agents of the tree share; "" if there is none
 }
 
 func (a *actor) snapshot() *snapshot {
@@ -64,7 +65,7 @@ func (a *actor) snapshot() *snapshot {
 	}
 	return &snapshot{a.h, a.tree, a.st.Session, maps.Clone(a.st.Files), also,
 		set.AskFor > 0, set.Fork, hooksOf(a.tree), a.st.Profile.OmitInstructions, autoOf(a),
-		a.st.Profile.Memory}
+		a.st.Profile.Memory, scratchpadOf(a.h, a.root)}
 }
 
 func (cs *calls) candidate(i int) candidate {
@@ -237,10 +238,11 @@ func (c *candidate) mayRead(paths []string) bool {
 
 // equip gives a call that may run what it runs with.
 func (c *candidate) equip(j *judged) {
-	if settle := c.confinement(j.access, j.decision, &j.env); settle != nil {
+	pad := c.withScratchpad(j)
+	if settle := c.confinement(j.access, j.decision, &j.env, pad); settle != nil {
 		j.prepared = confined{j.prepared, settle}
 	}
-	j.env.Hidden, j.env.HiddenIn = c.hidden(), c.hiddenIn()
+	j.env.Hidden, j.env.HiddenIn = c.hidden(), c.withoutOthers(c.hiddenIn())
 	j.env.Service = c.service
 	if ask := c.h.d.Ask; ask != nil && j.background == "" {
 		j.env.Ask = func(ctx context.Context, question, text string) (string, error) {
@@ -263,7 +265,7 @@ func (c *candidate) decide(access troupe.Access) (d troupe.Decision, version int
 func (c *candidate) query(name string, access troupe.Access) gate.Query {
 	q := QueryIn(c.h.d.Guard, PlaceOf(c.self), access)
 	q.Tool, q.Home, q.Roots, q.Readable, q.Judged = name, c.h.d.Home, c.roots(), c.also, c.call.Judged
-	q.Named = c.tree.chain.named(c.self)
+	q.Named, q.Scratchpad = c.tree.chain.named(c.self), c.pad
 	return q
 }
 
@@ -318,18 +320,22 @@ func (c *candidate) env() tool.Env {
 
 // roots are the folders in which the session may read as it likes.
 func (c *candidate) roots() []string {
-	return append([]string{c.self.Dir(), filepath.Clean(c.h.d.OutputDir(c.self.ID))}, c.h.d.Readable...)
+	out := append([]string{c.self.Dir(), filepath.Clean(c.h.d.OutputDir(c.self.ID))}, c.h.d.Readable...)
+	if c.pad != "" {
+		out = append(out, c.pad)
+	}
+	return out
 }
 
 // hidden is a test for paths that tools which walk folders leave out; nil if there are none.
 func (c *candidate) hidden() func(string) bool {
 	byRule := gate.Hidden(c.tree.chain.chain(c.self.ID), c.roots(), c.h.d.Home)
 	always := c.h.d.Guard.Hidden(PlaceOf(c.self)).Path
-	if byRule == nil && always == nil {
+	if byRule == nil && always == nil && c.pad == "" {
 		return nil
 	}
 	return func(path string) bool {
-		if byRule != nil && byRule(path) {
+		if byRule != nil && byRule(path) || gate.OfOther(c.pad, path) != "" {
 			return true
 		}
 		if always == nil {

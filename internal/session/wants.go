@@ -149,7 +149,7 @@ func (cs *calls) wants(i int, out tool.Output, d troupe.Decision) (wants []troup
 func (cs *calls) withoutDenied(i int, wants []troupe.Attempt, out *tool.Output) []troupe.Attempt {
 	c := cs.candidate(i)
 	keeps := gate.Kept(c.tree.chain.chain(c.self.ID), c.roots(), c.h.d.Home)
-	closed := c.h.d.Guard.Protected(PlaceOf(c.self)).Closed
+	closed := gate.Closed(c.pad, c.h.d.Guard.Protected(PlaceOf(c.self)).Closed)
 	if keeps == nil && closed == nil {
 		return wants
 	}

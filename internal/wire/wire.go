@@ -40,6 +40,15 @@ type Report struct {
 	// Suspects asks, of a run whose model was not to be had, what may be wrong with it.
 	Suspects string    `json:"suspects,omitempty"`
 	Agents   []Session `json:"agents"`
+	// Scratchpad is nil if there is nothing in it.
+	Scratchpad *Scratchpad `json:"scratchpad,omitempty" doc:"The folder that its agents share, if anything is in it"`
+}
+
+// Scratchpad is the folder that the agents of a tree share.
+type Scratchpad struct {
+	Folder string `json:"folder"`
+	Files  int    `json:"files"`
+	Bytes  int64  `json:"bytes"`
 }
 
 // Event is a line of stream-json and of `troupe log --json`.

@@ -3,6 +3,8 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +21,7 @@ import (
 // newRemove makes the command.
 func newRemove(c *console.Console) *cobra.Command {
 	var asJSON, dry bool
-	var older string
+	var older, keep string
 	cmd := &cobra.Command{
 		Use: "rm ID|NAME...", Short: "Delete sessions: their agents, logs and stored outputs",
 		Example: "troupe rm 7k3f\ntroupe rm --older-than 30d --dry-run   # what would go\ntroupe rm --older-than 30d",
@@ -29,6 +31,8 @@ func newRemove(c *console.Console) *cobra.Command {
 				return console.Usage("troupe rm takes one or more sessions, or --older-than")
 			case len(args) > 0 && older != "":
 				return console.Usage("troupe rm takes either sessions or --older-than")
+			case keep != "" && len(args) != 1:
+				return console.Usage("--keep-scratchpad is for one session")
 			}
 			return nil
 		},
@@ -44,6 +48,9 @@ func newRemove(c *console.Console) *cobra.Command {
 			}
 			for _, s := range roots {
 				if !dry {
+					if err := keepScratchpad(ctx, c, a, s, keep); err != nil {
+						return err
+					}
 					if err := a.Remove(ctx, s.ID); err != nil {
 						return err
 					}
@@ -66,7 +73,37 @@ func newRemove(c *console.Console) *cobra.Command {
 	cmd.Flags().StringVar(&older, "older-than", "",
 		"Every session that ended, or was left behind, longer ago than this: 12h, 30d, 8w")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "Only say what would be removed")
+	cmd.Flags().StringVar(&keep, "keep-scratchpad", "", "First copy what its agents shared into this new folder")
 	return cmd
+}
+
+// keepScratchpad copies what the agents of a session shared. Links stay what they are; if anything cannot be copied,
+// the session is not removed.
+func keepScratchpad(ctx context.Context, c *console.Console, a api.API, s wire.Session, into string) error {
+	if into == "" {
+		return nil
+	}
+	if !filepath.IsAbs(into) {
+		into = filepath.Join(c.Cwd, into)
+	}
+	if _, err := os.Lstat(into); err == nil {
+		return &troupe.UserError{Problem: into + " is there already", Code: troupe.ExitUsage,
+			Hint: "Nothing was removed. Name a folder that does not exist yet."}
+	}
+	report, err := a.Report(ctx, s.ID)
+	if err != nil {
+		return err
+	}
+	if report.Scratchpad == nil {
+		fmt.Fprintf(c.Err, "%s has nothing in its scratchpad\n", s.ID)
+		return nil
+	}
+	if err := os.CopyFS(into, os.DirFS(report.Scratchpad.Folder)); err != nil {
+		return &troupe.UserError{Problem: fmt.Sprintf("the scratchpad of %s could not be copied: %v", s.ID, err),
+			Hint: "Nothing was removed. It is in " + report.Scratchpad.Folder, Err: err}
+	}
+	fmt.Fprintf(c.Err, "its scratchpad is in %s\n", into)
+	return nil
 }
 
 // chooseTrees looks all up before the first is removed: a mistyped one removes nothing.

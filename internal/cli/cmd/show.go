@@ -182,6 +182,10 @@ func writePlace(c *console.Console, r wire.Report, s wire.Session) {
 		}
 		fmt.Fprintf(c.Out, "works in %s\n", text)
 	}
+	if p := r.Scratchpad; p != nil && s.Parent == "" {
+		fmt.Fprintf(c.Out, "shares   %s (%s, %s)\n", console.Line(c.ShortPath(p.Folder), 0),
+			console.Count(p.Files, "file"), console.Size(p.Bytes))
+	}
 	for _, ag := range r.Agents {
 		if text := console.Workspace(ag.Kept); text != "" {
 			fmt.Fprintf(c.Out, "kept     %s: %s\n", console.Line(ag.Path, 0), text)

@@ -27,7 +27,7 @@ func (c *Console) WorktreeList(list []wire.Worktree, all bool) error {
 	t := c.Table(append(columns, col{Title: "HOLDS", Uncut: true})...).Whole()
 	for _, w := range list {
 		row := []any{Line(w.Name, 40), Line(worktreeOwner(w), 32), worktreeAge(c.Now().Sub(w.Made)),
-			Line(cmp.Or(w.Branch, "-"), 48), worktreeSize(w.Bytes)}
+			Line(cmp.Or(w.Branch, "-"), 48), Size(w.Bytes)}
 		if all {
 			row = append(row, Line(c.ShortPath(w.Of), 40))
 		}
@@ -95,8 +95,8 @@ func worktreeAge(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d/day))
 }
 
-// worktreeSize is how much of the disk something takes.
-func worktreeSize(n int64) string {
+// Size is how much of the disk something takes.
+func Size(n int64) string {
 	const step = 1024
 	size := float64(n)
 	for _, unit := range []string{"B", "KB", "MB", "GB"} {

@@ -33,7 +33,7 @@ func TestWorktreeHolds(t *testing.T) {
 	for want, n := range map[string]int64{"0 B": 0, "1023 B": 1023, "1.0 KB": 1024, "10 KB": 10 << 10,
 		"1.5 MB": 3 << 19,
 		"2.0 TB": 2 << 40} {
-		if got := worktreeSize(n); got != want {
+		if got := Size(n); got != want {
 			t.Errorf("%d bytes are %s, want %s", n, got, want)
 		}
 	}

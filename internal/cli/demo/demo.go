@@ -28,7 +28,7 @@ import (
 func New(c *console.Console) *cobra.Command {
 	var keep bool
 	cmd := &cobra.Command{
-		Use: "demo [plan|fork|worktrees]", Short: "Watch a whole run, offline and without a key",
+		Use: "demo [plan|fork|worktrees|coordinator|team]", Short: "Watch a whole run, offline and without a key",
 		Long: `Copies a small Go project with a login bug into a temporary folder and has a team of agents
 find it, fix it and check the fix. The agents' words come from a file; every tool call is
 real, and so is what is measured: the diff, the tests, the durations.
@@ -40,12 +40,19 @@ With the word fork an agent finds out what is wrong, and two copies of it take c
 left at once: they know what it knows, at about a tenth of what telling them would cost.
 
 With the word worktrees three agents change the same files, each in a git worktree of its own;
-two merge by themselves, and the conflict of the third goes back to it. It needs git.`,
-		Example: "troupe demo\ntroupe demo plan\ntroupe demo fork --keep\ntroupe demo worktrees",
+two merge by themselves, and the conflict of the third goes back to it. It needs git.
+
+With the word coordinator the agent that you talk to reads and runs nothing: its workers look,
+leave what they find in a folder that all share, change one line, and check it.
+
+With the word team two agents share a list of tasks and write to each other; one waits, at no
+cost, until the other has done what its task needs.`,
+		Example: "troupe demo\ntroupe demo plan\ntroupe demo fork --keep\ntroupe demo worktrees\n" +
+			"troupe demo coordinator\ntroupe demo team",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && scenes()[args[0]] == nil {
-				return console.Usage("there is no demo %q; there are `troupe demo`, `troupe demo plan`, `troupe demo "+
-					"fork` and `troupe demo worktrees`", args[0])
+				return console.Usage("there is no demo %q; there is `troupe demo`, and with a word: %s", args[0],
+					strings.Join(slices.Sorted(maps.Keys(scenes())), ", "))
 			}
 			return console.Args(0, 1)(cmd, args)
 		},

@@ -27,9 +27,16 @@ var forkScript []byte
 //go:embed worktrees.yaml
 var treesScript []byte
 
+//go:embed coordinator.yaml
+var coordinatorScript []byte
+
+//go:embed team.yaml
+var teamScript []byte
+
 // scenes are the runs that can be asked for by name.
 func scenes() map[string]func() scene {
-	return map[string]func() scene{"plan": planning, "fork": forking, "worktrees": apart}
+	return map[string]func() scene{"plan": planning, "fork": forking, "worktrees": apart, "coordinator": coordinating,
+		"team": together}
 }
 
 // scene is a run that the demo shows.
@@ -77,6 +84,25 @@ func apart() scene {
 		Prompt: "People are signed out at once. Mend that, let a lock say what to do, and warn people in the README.",
 		Permissions: wire.Permissions{Mode: troupe.ModeAcceptEdits,
 			Allow: []string{"Bash(go test ./...)", "Bash(git commit *)"}},
+	}}
+}
+
+// coordinating is an agent that reads and runs nothing itself, and has workers do it.
+func coordinating() scene {
+	return scene{script: coordinatorScript, flags: "--coordinator --permission-mode acceptEdits ", begin: wire.Begin{
+		Role:   wire.Role{Agent: "coordinator"},
+		Prompt: "People say they are signed out as soon as they sign in. Have that mended.",
+		Permissions: wire.Permissions{Mode: troupe.ModeAcceptEdits,
+			Allow: []string{"Bash(go test ./...)", "Bash(go test -count=1 ./...)"}},
+	}}
+}
+
+// together is a team of two that share a list of tasks and write to each other.
+func together() scene {
+	return scene{script: teamScript, flags: "--permission-mode acceptEdits ", begin: wire.Begin{
+		Prompt: "People are signed out at once. As a team of two: mend that, and say in the README what was " +
+			"wrong.",
+		Permissions: wire.Permissions{Mode: troupe.ModeAcceptEdits, Allow: []string{"Bash(go test ./...)"}},
 	}}
 }
 

@@ -97,7 +97,10 @@ func surroundings(s string) string {
 	if !strings.HasPrefix(s, "Environment:\n") {
 		return s
 	}
-	lines := strings.Split(s, "\n")
+	// The folder that agents share is none of those that were there, and earlier versions told of none.
+	lines := slices.DeleteFunc(strings.Split(s, "\n"), func(line string) bool {
+		return strings.HasPrefix(line, "- scratchpad: ")
+	})
 	for i, line := range lines {
 		for _, name := range [...]string{"platform", "shell", "date", "git", "permissions", "commands"} {
 			if strings.HasPrefix(line, "- "+name+": ") {

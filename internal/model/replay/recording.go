@@ -48,6 +48,8 @@ type Place struct {
 	Home    string `json:"home,omitempty"`    // the user's
 	Config  string `json:"config,omitempty"`  // of Troupe's settings
 	Outputs string `json:"outputs,omitempty"` // of outputs too large to return
+	// Scratchpads is where the agents of trees share folders.
+	Scratchpads string `json:"scratchpads,omitempty"`
 }
 
 // Model is one that had a part in the recording.

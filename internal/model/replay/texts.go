@@ -52,6 +52,7 @@ type folder struct{ from, to string }
 func pairs(then, now Place) []struct{ what, then, now string } {
 	return []struct{ what, then, now string }{
 		{"outputs", then.Outputs, now.Outputs},
+		{"scratchpads", then.Scratchpads, now.Scratchpads},
 		{"config", then.Config, now.Config},
 		{"folder", then.Cwd, now.Cwd},
 		{"home", then.Home, now.Home},
