@@ -59,9 +59,9 @@ If you and the agent have changed the same place, nothing at all is written, and
 with both sides. --take mine keeps what is in your folder of each file that conflicts, and --take theirs
 takes what the agent did, whole files; all other files are merged. --hand-back has the agent resolve what
 conflicts: its worktree gets what your folder has, with the conflicts between markers, and the agent a
-message; merge again when it has ended. The command that is printed takes exactly this merge back. --into
-puts the agent's commits on a branch that is not checked out instead, or on a new one; your files stay
-as they are.
+message; merge again when it has ended. --into puts the agent's commits on a branch that is not checked
+out instead, or on a new one; your files stay as they are. The command that is printed takes exactly this
+merge back; where its files were changed since, it says by what, and changes nothing.
 
 It is your own act: no rule of the agents judges it. Files that commands of agents may never write, such
 as hooks, settings that run commands and what is in .git, are left out and named.`

@@ -31,7 +31,7 @@ were before a turn of the main agent. Without --to, the last turn that changed f
 merge, is undone; run it again to undo the one before.
 
 What you merged with troupe merge is a step of its own, and has an entry in --list. --merge takes
-back that merge and nothing else, whatever came after it; so it does of merges by agents.
+back that merge and nothing else, whatever came after it in other files; so it does of merges by agents.
 
 If something else has changed one of the files since, no file is restored, unless --force is
 given. Changes made by shell commands are not known and are not undone; the commands are

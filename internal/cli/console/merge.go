@@ -144,8 +144,8 @@ func writeConflicts(c *Console, b *strings.Builder, m wire.MergedWorktree) {
 	}
 	fmt.Fprintf(b, "Nothing was written: %s.\n", conflictsIn(m))
 	if m.Branch == "" {
-		fmt.Fprintf(b, "To keep yours, or to take what the agent did: troupe merge %s --take mine, or --take theirs\n",
-			name)
+		fmt.Fprintf(b, "To keep yours, or to take what the agent did, of each of these files as a whole: "+
+			"troupe merge %s --take mine, or --take theirs\n", name)
 		if branch := Line(m.Worktree.Branch, 0); branch != "" {
 			fmt.Fprintf(b, "To resolve it yourself, commit what you have and run: git merge %s\n", branch)
 		}
