@@ -10,7 +10,14 @@ type BoardItem struct {
 	Status     BoardStatus `json:"status"`
 	Owner      string      `json:"owner,omitempty"` // the name of an agent
 	// BlockedBy are the items that have to be completed before this one is begun, in their order.
-	BlockedBy []string `json:"blocked_by,omitempty"`
+	BlockedBy []string       `json:"blocked_by,omitempty"`
+	Comments  []BoardComment `json:"comments,omitempty"` // the oldest first
+}
+
+// BoardComment is what an agent has put down about an item.
+type BoardComment struct {
+	By   string `json:"by"` // the name of an agent
+	Text string `json:"text"`
 }
 
 // BoardStatus is how far an item of the board is.
@@ -54,6 +61,7 @@ type BoardUpdate struct {
 	Status       BoardStatus `json:"status,omitempty"`
 	AddBlocks    []string    `json:"add_blocks,omitempty"`
 	AddBlockedBy []string    `json:"add_blocked_by,omitempty"`
+	Comment      string      `json:"comment,omitempty"` // one more
 }
 
 // BoardQuery is the input of TaskGet, and without an Item that of TaskList.

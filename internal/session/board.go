@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,6 +43,10 @@ func (tw *teamwork) changeBoard(in troupe.Intent, by string) (changed []troupe.B
 		it := &changed[i]
 		for _, words := range []*string{&it.Subject, &it.Description, &it.ActiveForm, &it.Owner} {
 			*words = tw.a.h.d.Mask(*words)
+		}
+		it.Comments = slices.Clone(it.Comments) // the board before shares them
+		for j := range it.Comments {
+			it.Comments[j].Text = tw.a.h.d.Mask(it.Comments[j].Text)
 		}
 	}
 	if err := tw.a.stage(troupe.BoardChanged{Items: changed}); err != nil {

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,6 +20,12 @@ type board struct {
 
 // maxBoard is how many items a board holds at once: enough for a hundred agents, and little enough to be told whole.
 const maxBoard = 1000
+
+// maxComments is how many comments an item holds: each change of it tells all of them.
+const maxComments = 20
+
+// mainName is what the main agent is called where it comments.
+const mainName = "main"
 
 // boardChanged puts the items of an event on the board.
 func (f *fold) boardChanged(b troupe.BoardChanged) error {
@@ -111,6 +118,14 @@ func (b board) update(in troupe.BoardUpdate, by string) ([]troupe.BoardItem, str
 			*set.to = *set.from
 		}
 	}
+	if in.Comment != "" {
+		if len(it.Comments) >= maxComments {
+			return nil, "", fmt.Errorf("task #%s has %d comments, which is the most; nothing was changed. Put what "+
+				"counts into its description", it.ID, maxComments)
+		}
+		it.Comments = append(slices.Clone(it.Comments),
+			troupe.BoardComment{By: cmp.Or(by, mainName), Text: in.Comment})
+	}
 	if err := after.link(at, in); err != nil {
 		return nil, "", err
 	}
@@ -198,7 +213,7 @@ func (b board) report(after board, it troupe.BoardItem) (changed []troupe.BoardI
 }
 
 func equalItems(a, b troupe.BoardItem) bool {
-	by := slices.Equal(a.BlockedBy, b.BlockedBy)
+	by := slices.Equal(a.BlockedBy, b.BlockedBy) && slices.Equal(a.Comments, b.Comments)
 	return by && a.Subject == b.Subject && a.Description == b.Description && a.ActiveForm == b.ActiveForm &&
 		a.Status == b.Status && a.Owner == b.Owner
 }
@@ -283,6 +298,9 @@ func (b board) whole(it troupe.BoardItem) string {
 	}
 	if len(blocks) > 0 {
 		text += "\nblocks: " + numbers(blocks)
+	}
+	for _, c := range it.Comments {
+		text += "\ncomment by " + troupe.Escape(c.By) + ": " + troupe.Escape(c.Text)
 	}
 	return text
 }

@@ -69,7 +69,11 @@ func TestBoard(t *testing.T) {
 		}
 		b = after
 	}
-	full := board{made: maxBoard, Items: make([]troupe.BoardItem, maxBoard)}
+	full := board{made: 1, Items: []troupe.BoardItem{{ID: "1", Comments: make([]troupe.BoardComment, maxComments)}}}
+	if _, _, err := full.Do(troupe.BoardUpdate{Item: "1", Comment: "x"}, "Bob"); err == nil {
+		t.Error("an item takes more comments than it can hold")
+	}
+	full = board{made: maxBoard, Items: make([]troupe.BoardItem, maxBoard)}
 	if _, _, err := full.Do(troupe.BoardCreate{Subject: "x"}, ""); err == nil {
 		t.Error("a full board takes more")
 	}

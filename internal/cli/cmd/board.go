@@ -21,7 +21,7 @@ func newBoard(c *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "board ID|NAME", Short: "Show the task list of a session and its team", Args: oneSession,
 		Long: `Show the list of what the agents of a session have put down to be done: ☐ pending, ▶ in progress, ☑ completed,
-and in parentheses the agent that has the task.`,
+and in parentheses the agent that has the task. Comments of agents stand below it.`,
 		Example:           "troupe board 7k3f\ntroupe board 7k3f --follow\ntroupe board 7k3f --json",
 		ValidArgsFunction: c.Sessions,
 		RunE: inHome(c, func(ctx context.Context, a api.API, args []string) error {
@@ -59,8 +59,10 @@ func showBoard(ctx context.Context, c *console.Console, a api.API, ref string, f
 	if len(board.Items()) == 0 && !f.follow {
 		return c.Say("There are no tasks on the list.")
 	}
-	for _, l := range board.Lines() {
-		fmt.Fprintln(c.Out, l)
+	lines, said := board.Lines(), make(map[string]int)
+	for i, it := range board.Items() {
+		fmt.Fprintln(c.Out, lines[i])
+		printComments(c, it, said)
 	}
 	if !f.follow {
 		return nil
@@ -81,7 +83,21 @@ func showBoard(ctx context.Context, c *console.Console, a api.API, ref string, f
 				for _, l := range board.Take(b) {
 					fmt.Fprintln(c.Out, l)
 				}
+				for _, it := range b.Items {
+					if len(it.Comments) > said[it.ID] {
+						fmt.Fprintf(c.Out, "comments on %s\n", it.ID)
+						printComments(c, it, said)
+					}
+				}
 			}
 		}
 	}
+}
+
+// printComments prints the comments of an item that were not printed yet.
+func printComments(c *console.Console, it troupe.BoardItem, said map[string]int) {
+	for _, l := range live.Comments(it, said[it.ID]) {
+		fmt.Fprintln(c.Out, l)
+	}
+	said[it.ID] = len(it.Comments)
 }

@@ -92,5 +92,13 @@ func itemLine(it troupe.BoardItem) string {
 	return line
 }
 
+// Comments are what agents have put down about an item from the n-th on, one line each.
+func Comments(it troupe.BoardItem, n int) (lines []string) {
+	for _, c := range it.Comments[min(n, len(it.Comments)):] {
+		lines = append(lines, fmt.Sprintf("    %s: %s", console.Line(c.By, 40), console.Line(c.Text, 1000)))
+	}
+	return lines
+}
+
 // TellsBoard reports whether a call that went well is told by what it changed on the list.
 func TellsBoard(tool string) bool { return tool == "TaskCreate" || tool == "TaskUpdate" }

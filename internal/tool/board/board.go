@@ -28,6 +28,7 @@ const (
 	maxDescription = 8 << 10
 	maxOwner       = 200
 	maxLinks       = 100
+	maxComment     = 1000
 )
 
 // Tools returns TaskCreate, TaskUpdate, TaskGet and TaskList. Changes go one after the other, as they stand in the
@@ -89,6 +90,7 @@ func updateFields(in *troupe.BoardUpdate) []tool.Field {
 		{Name: "owner", String: &in.Owner, Doc: "an agent's name", MaxBytes: maxOwner},
 		{Name: "addBlocks", List: &in.AddBlocks, Doc: "tasks that wait for this one", MaxBytes: maxID},
 		{Name: "addBlockedBy", List: &in.AddBlockedBy, Doc: "tasks that this one waits for", MaxBytes: maxID},
+		{Name: "comment", String: &in.Comment, Doc: "one more, for TaskGet", MaxBytes: maxComment},
 	}
 }
 
@@ -101,6 +103,7 @@ func decodeUpdate(input string) (troupe.Intent, error) {
 		return nil, &tool.InputError{Tool: update, Problem: "more than 100 tasks are named at once"}
 	}
 	in.Subject, in.ActiveForm, in.Owner = oneLine(in.Subject), oneLine(in.ActiveForm), oneLine(in.Owner)
+	in.Comment = strings.TrimSpace(in.Comment)
 	return in, nil
 }
 
