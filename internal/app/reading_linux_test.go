@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -112,6 +113,49 @@ func link(t *testing.T, folder, to string) {
 		if err := os.Remove(other); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestReplacedInTheSameSecond: git that is confined sees that a file was replaced by one of its size and time.
+func TestReplacedInTheSameSecond(t *testing.T) {
+	t.Parallel()
+	g, dir := guardedFolder(t)
+	dir = filepath.Join(filepath.Dir(dir), "tree")
+	writeFile(t, filepath.Join(dir, "a.txt"), "one\n")
+	if out, err := exec.Command("git", "-C", dir, "init", "-q").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	w := &workspaces{keeper: keeperOf(g.app), app: g.app, guard: g}
+	id, err := troupe.NewRootID(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := troupe.Session{ID: id, Root: id, Cwd: dir}
+	if s.Workspace, err = w.Plan(s, session.Wish{ID: id, Kind: troupe.WorkspaceTree, Name: "same"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Open(t.Context(), session.Opening{Session: s}); err != nil {
+		t.Fatal(err)
+	}
+	long := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC) // ago, so that the index is newer
+	trees := map[string]bool{}
+	for _, text := range []string{"two\n", "six\n"} {
+		name := filepath.Join(s.Workspace.Top, "a.txt")
+		writeFile(t, name+".new", text)
+		if err := os.Chtimes(name+".new", long, long); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(name+".new", name); err != nil {
+			t.Fatal(err)
+		}
+		saved, err := w.Save(t.Context(), s, session.Unsaved{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		trees[saved.Tree] = true
+	}
+	if len(trees) != 2 {
+		t.Error("a file that was replaced is not saved")
 	}
 }
 

@@ -209,7 +209,11 @@ func (r repo) take(ctx context.Context, folder string, s scan) (left []string, e
 		if err != nil {
 			return nil, err
 		}
-		r.runner.Start = how.Start
+		if how.Start != nil {
+			// What is started may be told to know files by size and second alone: that would miss what was replaced.
+			r = r.set("core.checkStat=default", "core.trustctime=true")
+			r.runner.Start = how.Start
+		}
 		here = slices.DeleteFunc(slices.Clone(here), func(name string) bool {
 			no := how.Start != nil && troupe.WithinAny(filepath.Join(folder, name), how.Hidden)
 			if no {
