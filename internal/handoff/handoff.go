@@ -20,8 +20,6 @@ type Result struct {
 	Evidence troupe.Evidence
 	// Delegated: agents worked for it, whose evidence is not its own.
 	Delegated bool
-	// Secret reports whether a text holds what is kept from agents; nil: that is not known.
-	Secret func(text string) bool
 	// Saw reports which of these texts its run has read, been told or run. It is asked once at the most; nil: all.
 	Saw func(texts []string) []bool
 }
@@ -88,9 +86,6 @@ func (c *Checker) Check(r Result) []troupe.Flag {
 		}
 	}
 	l.unseen(b.rules)
-	if r.Secret != nil && r.Secret(r.Text) {
-		l.fire(b.rules, ruleSecret)
-	}
 	if hidden(r.Text) {
 		l.fire(b.rules, ruleHidden)
 	}

@@ -18,9 +18,8 @@ func checkHandoff(ctx context.Context, a *actor, o troupe.Outcome) (flags []trou
 		return nil, nil
 	}
 	r := handoff.Result{
-		Text: o.Result, Evidence: o.Evidence,
+		Text: a.h.d.Mask(o.Result), Evidence: o.Evidence, // as the parent reads it
 		Delegated: slices.ContainsFunc(a.st.Tasks, func(t troupe.Task) bool { return t.Kind == troupe.TaskAgent }),
-		Secret:    func(text string) bool { return a.h.d.Mask(text) != text },
 	}
 	if a.st.Fork == nil { // what a fork has seen is in its parent's log, and its parent has seen it
 		r.Saw = func(texts []string) []bool {
