@@ -416,8 +416,8 @@ func (l looking) prune(ctx context.Context, row worktree.Row, p wire.WorktreePru
 		out.Why = w.Problem
 	case p.Discard: // whatever it holds
 	case w.State == wire.WorktreeUnmerged:
-		out.Why = fmt.Sprintf("it has work that is nowhere else: troupe merge %s, or throw it away: troupe worktrees prune "+
-			"--discard %s", w.Name, w.Name)
+		out.Why = fmt.Sprintf("it has work that is nowhere else: troupe merge %s, or throw it away: "+
+			"troupe worktrees prune --discard %s", w.Name, w.Name)
 	case len(w.Declined) > 0:
 		out.Why = fmt.Sprintf("you kept yours in %s; its version is on %s", fileCount(len(w.Declined)),
 			cmp.Or(w.Branch, w.Folder))

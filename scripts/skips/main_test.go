@@ -9,14 +9,16 @@ import (
 	"testing"
 )
 
-// TestRead: failing tests and packages are shown, passing ones are not, and each skip has its reason, and slow ones are named.
+// TestRead: failing tests and packages are shown, passing ones are not, each skip has its reason,
+// and slow ones are named.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	var in strings.Builder
 	for _, e := range []event{
 		{"output", "p", "TestA", "=== RUN   TestA\n", 0}, {"output", "p", "TestA", "    a_test.go:1: quiet\n", 0},
 		{"pass", "p", "TestA", "", 12},
-		{"output", "p", "TestB", "    b_test.go:2: only root can\n", 0}, {"output", "p", "TestB", "--- SKIP: TestB\n", 0},
+		{"output", "p", "TestB", "    b_test.go:2: only root can\n", 0},
+		{"output", "p", "TestB", "--- SKIP: TestB\n", 0},
 		{"skip", "p", "TestB", "", 0},
 		{"output", "p", "TestC", "    c_test.go:3: NOT tested: without rg\n", 0}, {"pass", "p", "TestC", "", 0},
 		{"skip", "p", "TestD", "", 0},
