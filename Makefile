@@ -20,8 +20,8 @@ BENCHJSON     ?= bin/bench.json
 WHOLE         := ./internal/e2e ./internal/sandbox ./internal/sim ./internal/app ./internal/store/sqlite \
 	./internal/hidden ./internal/session ./internal/model/openai ./internal/model/anthropic \
 	./internal/tool/search ./internal/tool/web
-# Those of them in which the race detector may find something, and all others.
-RACED          = $(filter-out %/e2e %/archtest,$(WHOLE)) $$($(GO) list ./... | grep -vE '/internal/(e2e|archtest)$$')
+# Those of them in which the race detector may find something, and all others; the longest first here too.
+RACED          = ./internal/workspace/worktree $(filter-out %/e2e %/archtest,$(WHOLE)) $$($(GO) list ./... | grep -vE '/internal/(e2e|archtest)$$')
 # For both runs of `make test`, such as -count=1; and how often test-soak makes them.
 TESTFLAGS     ?=
 N             ?= 20
