@@ -17,6 +17,17 @@ func TestOpenTells(t *testing.T) {
 	dir = filepath.Join(filepath.Dir(dir), "tree")
 	writeFile(t, filepath.Join(dir, "a.txt"), "a\n")
 	writeFile(t, filepath.Join(dir, "b.txt"), "b\n")
+	w, s := inWorktree(t, g, dir, "told")
+	done, all := 0, 0
+	_, err := w.Open(t.Context(), session.Opening{Session: s, Progress: func(d, a int) { done, all = d, a }})
+	if err != nil || done < 2 || done != all {
+		t.Errorf("%d of %d, %v", done, all, err)
+	}
+}
+
+// inWorktree makes a repository of a folder, and plans a session that works in a worktree of it.
+func inWorktree(t *testing.T, g *guard, dir, name string) (*workspaces, troupe.Session) {
+	t.Helper()
 	if out, err := exec.Command("git", "-C", dir, "init", "-q").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -26,12 +37,8 @@ func TestOpenTells(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := troupe.Session{ID: id, Root: id, Cwd: dir}
-	if s.Workspace, err = w.Plan(s, session.Wish{ID: id, Kind: troupe.WorkspaceTree, Name: "told"}); err != nil {
+	if s.Workspace, err = w.Plan(s, session.Wish{ID: id, Kind: troupe.WorkspaceTree, Name: name}); err != nil {
 		t.Fatal(err)
 	}
-	done, all := 0, 0
-	_, err = w.Open(t.Context(), session.Opening{Session: s, Progress: func(d, a int) { done, all = d, a }})
-	if err != nil || done < 2 || done != all {
-		t.Errorf("%d of %d, %v", done, all, err)
-	}
+	return w, s
 }

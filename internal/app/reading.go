@@ -74,15 +74,19 @@ func (e *engine) rights(s troupe.Session) (*guard, session.Confine) {
 		Hides: gate.HidesFor(at.Line, roots, home)}
 }
 
-// hiddenFrom is hide for what is read of a tree: the project, or a folder that an agent has in it.
+// hiddenFrom is hide for what is read of a tree: the project, or a folder that an agent has in it. Where the project is
+// gone, nothing is hidden in it, and what was made from it is all that is left.
 func (g *guard) hiddenFrom(ctx context.Context, cwd, tree string, c session.Confine) ([]string, error) {
+	if missing(cwd) {
+		cwd = ""
+	}
 	p, err := g.app.policyOf(cwd)
 	if err != nil {
 		return nil, err
 	}
 	gr := &folder{policy: p, at: session.Place{Cwd: cwd}, hidden: p.all.Hidden()}
-	if tree != gr.hidden.Project() {
-		gr.own = p.all.HiddenIn(tree, gr.hidden.Project())
+	if project := gr.hidden.Project(); tree != project && !missing(tree) {
+		gr.own = p.all.HiddenIn(tree, project)
 	}
 	return g.hide(ctx, gr, c)
 }

@@ -122,18 +122,7 @@ func TestReplacedInTheSameSecond(t *testing.T) {
 	g, dir := guardedFolder(t)
 	dir = filepath.Join(filepath.Dir(dir), "tree")
 	writeFile(t, filepath.Join(dir, "a.txt"), "one\n")
-	if out, err := exec.Command("git", "-C", dir, "init", "-q").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	w := &workspaces{keeper: keeperOf(g.app), app: g.app, guard: g}
-	id, err := troupe.NewRootID(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := troupe.Session{ID: id, Root: id, Cwd: dir}
-	if s.Workspace, err = w.Plan(s, session.Wish{ID: id, Kind: troupe.WorkspaceTree, Name: "same"}); err != nil {
-		t.Fatal(err)
-	}
+	w, s := inWorktree(t, g, dir, "same")
 	if _, err := w.Open(t.Context(), session.Opening{Session: s}); err != nil {
 		t.Fatal(err)
 	}
@@ -156,6 +145,31 @@ func TestReplacedInTheSameSecond(t *testing.T) {
 	}
 	if len(trees) != 2 {
 		t.Error("a file that was replaced is not saved")
+	}
+}
+
+// TestSavedWithoutTheProject: what an agent did in a copy is saved though the folder that it was made from is gone.
+func TestSavedWithoutTheProject(t *testing.T) {
+	t.Parallel()
+	g, dir := guardedFolder(t)
+	dir = filepath.Join(filepath.Dir(dir), "tree")
+	writeFile(t, filepath.Join(dir, "a.txt"), "one\n")
+	w, s := inWorktree(t, g, dir, "alone")
+	s.Workspace = troupe.Workspace{}
+	work, err := w.Plan(s, session.Wish{ID: s.ID, Kind: troupe.WorkspaceCopy, Name: "alone"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Workspace = work
+	if _, err := w.Open(t.Context(), session.Opening{Session: s}); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(work.Top, "new.txt"), "new\n")
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if saved, err := w.Save(t.Context(), s, session.Unsaved{}); err != nil || saved.Files != 1 {
+		t.Errorf("saved %+v, %v", saved, err)
 	}
 }
 
