@@ -341,11 +341,17 @@ func (p *profiles) main(b wire.Begin, model string) (troupe.Profile, error) {
 	if err != nil {
 		return troupe.Profile{}, &troupe.UserError{Problem: err.Error(), Code: troupe.ExitUsage, Err: err}
 	}
+	find := p.memories(p.tree, b.Cwd)
+	if b.Memory != "" {
+		if d, find, err = p.remembers(d, b.Memory, find); err != nil {
+			return troupe.Profile{}, err
+		}
+	}
 	out, err := d.Resolve(profile.Place{
 		Offer: slices.Concat(p.tools.Callable(), more), Model: model,
 		Named:  func(name string) (string, error) { return p.models.named(name, model, b.Cwd) },
 		Limits: troupe.Limits{MaxTurns: b.MaxTurns, MaxTime: time.Duration(b.MaxMS) * time.Millisecond},
-		Memory: p.memories(p.tree, b.Cwd),
+		Memory: find,
 	}, troupe.Spawn{MaxTurns: b.MaxTurns, Effort: b.Effort, Schema: string(b.OutputSchema)})
 	out.Effort = cmp.Or(out.Effort, p.effort)
 	if d.IsWorkflow() {

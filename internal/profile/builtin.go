@@ -36,6 +36,8 @@ var (
 	promptCoordinator string
 	//go:embed prompts/workflow.md
 	promptWorkflow string
+	//go:embed prompts/dream.md
+	promptDream string
 	//go:embed prompts/guide.md
 	promptGuide string
 	//go:embed prompts/statusline.md
@@ -54,6 +56,8 @@ const (
 	Coordinator = "coordinator"
 	// Workflow is the type of a session whose prompt is a workflow, which its model follows.
 	Workflow = "workflow"
+	// Dream is that of a session which puts the memory of another type in order.
+	Dream = "dream"
 )
 
 // IsWorkflow reports whether agents of this type follow a workflow.
@@ -143,6 +147,11 @@ func builtins() []Definition {
 			Name: "Bash", Prompt: promptBash, Tools: []string{"Bash"}, Model: "haiku",
 			Description: "Running commands whose long output you do not need to see: builds, test suites, " +
 				"logs. Reports and mends nothing. Not for a command or two.",
+		},
+		{
+			Name: Dream, Prompt: promptDream, Tools: []string{"Glob", "Grep", "Read"}, Sandbox: troupe.LevelReadOnly,
+			Model: "haiku", OmitInstructions: true,
+			Description: "A session that puts a memory in order (troupe memory dream). Not for an agent to start.",
 		},
 		{
 			Name: "Guide", Prompt: promptGuide, Tools: []string{"Glob", "Grep", "Read"}, Sandbox: troupe.LevelReadOnly,

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -16,10 +17,26 @@ import (
 // agentWorkflow is the type of the sessions that follow workflows.
 const agentWorkflow = "workflow"
 
-// notOfWorkflows are the flags of a prompt that mean nothing for a workflow.
-func notOfWorkflows() []string {
-	return []string{"print", "input-format", "output-schema", "agent", "coordinator", "continue", "resume", "take-over",
-		"append-system-prompt", "max-turns", "effort", "worktree", "fallback-model"}
+// headlessOnly makes a command that was configured as the one that runs prompts one that runs a prompt of its own: the
+// flags that choose another session or prompt mean nothing to it, nor do those that are named.
+func headlessOnly(cmd *cobra.Command, name string, not ...string) {
+	not = append(not, "print", "input-format", "output-schema", "agent", "coordinator", "continue", "resume",
+		"take-over", "append-system-prompt", "worktree")
+	for _, flag := range not {
+		cmd.Flags().Lookup(flag).Hidden = true
+	}
+	begin := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		for _, flag := range not {
+			if cmd.Flags().Changed(flag) {
+				return console.Usage("--%s is not for troupe %s; `troupe %s --help` lists what is", flag, name, name)
+			}
+		}
+		if err := cmd.Flags().Set("print", "true"); err != nil {
+			return fmt.Errorf("run a prompt: %w", err)
+		}
+		return begin(cmd, args)
+	}
 }
 
 // NewWorkflow makes `troupe workflow run`: a run whose prompt is a workflow, with the flags of any other.
@@ -43,21 +60,7 @@ that failed does so with any words, such as troupe -p --resume ID "again": then 
 		}
 		return nil
 	}
-	begin := cmd.RunE
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		for _, name := range notOfWorkflows() {
-			if cmd.Flags().Changed(name) {
-				return console.Usage("--%s is not for workflows; `troupe workflow run --help` lists what is", name)
-			}
-		}
-		if err := cmd.Flags().Set("print", "true"); err != nil {
-			return err
-		}
-		return begin(cmd, args)
-	}
-	for _, name := range notOfWorkflows() {
-		cmd.Flags().Lookup(name).Hidden = true
-	}
+	headlessOnly(cmd, "workflow run", "max-turns", "effort", "fallback-model")
 	cmd.Flags().StringArrayVar(&inputs, "input", nil, "A value of one of the workflow's inputs: NAME=VALUE")
 	return cmd
 }
