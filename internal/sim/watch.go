@@ -36,6 +36,8 @@ type watch struct {
 	took    map[troupe.SessionID]turn.Taken // and when each session at work was
 	late    map[troupe.SessionID]int        // model calls past the tree's time, in a row
 	docket  docket
+	team    teamed // of the transaction that is looked at
+	led     bool   // the tree has had a team
 	pairing
 	halts map[troupe.SessionID]int // runs that were told to stop, as far as they have read it
 }
@@ -101,6 +103,9 @@ func (h *watch) committed(p *process, t *watchTx) {
 			h.w.broken("%s has lost session %s, and sends %s mail for it: %s", p.owner, m.From, m.Kind, m.ID)
 		}
 		h.posted(m, p.zombie)
+		if m.Board != nil && m.Board.Intent() == nil {
+			h.team.answers = append(h.team.answers, m)
+		}
 	}
 	for _, a := range t.appends {
 		p.logged[a.row.ID] = a.row.Seq
@@ -111,6 +116,9 @@ func (h *watch) committed(p *process, t *watchTx) {
 	}
 	if t.claimed {
 		h.law.claimed()
+	}
+	if h.states[h.w.root] != nil {
+		h.claims()
 	}
 	for _, l := range t.read {
 		if m := h.mail[l]; m == nil || m.delivered {
@@ -230,6 +238,7 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 				"stopped", id, e.Seq)
 		}
 		h.inTime(st, e)
+		h.dismissed(e, st.Session)
 		h.seals[id], h.because[id] = b, b.Compact
 		if x := h.halted[id]; x != nil && x.run == st.Session.Run {
 			// One call may have been on its way already.
@@ -242,6 +251,7 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 	case troupe.MailDelivered:
 		for _, m := range b.Mail {
 			h.told(st, e, m.Stop)
+			h.team.heard(m)
 			for i := 0; m.Kind == troupe.MailPrompt && i < len(m.Blocks); i++ {
 				h.asked[id] = append(h.asked[id], asked{e.Seq, m.Blocks[i].Text})
 			}
@@ -275,8 +285,12 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 	case troupe.ToolFinished:
 		h.w.people.note(id, b.Task)
 		h.listed(st, e, b)
+		h.sends(e, b)
 	case troupe.BoardChanged:
 		h.w.res.Listed++
+		h.owns(e, b)
+	case troupe.TeamChanged:
+		h.disbands(e, b)
 	case troupe.RequestOpened:
 		if want := e.At.Add(h.states[h.w.root].Settings.AskFor); !b.Until.Equal(want) {
 			h.w.broken("session %s: the request of event %d waits until %s, and the run was started to wait until %s",
@@ -289,6 +303,9 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 		h.granted(st, e, b)
 	case troupe.Created:
 		h.law.born(id, e.Seq, b)
+		if b.Profile.Team != "" {
+			h.w.res.Members++
+		}
 	}
 	if b, ok := e.Body.(troupe.Compacted); ok {
 		h.w.res.Summaries++
@@ -379,6 +396,7 @@ func (h *watch) sums() {
 	}
 	want := troupe.Tree{Root: tree.Root, Name: tree.Name, Caps: tree.Caps, Total: len(h.order) - 1,
 		SincePrompt: h.born}
+	members := 0 // which do not count while they are idle, when others are born
 	for _, id := range h.order {
 		s := &h.states[id].Session
 		want.Tally = want.Tally.Add(s.Tally)
@@ -386,12 +404,15 @@ func (h *watch) sums() {
 		if s.Active() {
 			want.Active++
 		}
+		if s.Team != "" {
+			members++
+		}
 	}
 	c := h.w.climate.caps
 	switch {
 	case tree != want:
 		h.w.broken("the tree differs from its sessions:\ntree     %+v\nsessions %+v", tree, want)
-	case c.MaxTotal > 0 && tree.SincePrompt > c.MaxTotal:
+	case c.MaxTotal > 0 && tree.SincePrompt-members > c.MaxTotal:
 		h.w.broken("%d sessions were born since a prompt, under a cap of %d", tree.SincePrompt, c.MaxTotal)
 	}
 }
