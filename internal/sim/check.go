@@ -217,7 +217,11 @@ func (l *life) event(e troupe.Event) error {
 		for _, it := range b.Items {
 			l.board[it.ID] = it.Status
 		}
-	case troupe.Created, troupe.Started, troupe.SettingsChanged:
+	case troupe.Started:
+		if b.Keep { // it ends as the run did whose end could not be kept
+			l.stops[b.Run] = true
+		}
+	case troupe.Created, troupe.SettingsChanged:
 	}
 	return nil
 }

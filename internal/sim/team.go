@@ -113,7 +113,8 @@ func (h *watch) claims() {
 		for _, it := range root.Board.Items {
 			if it.ID == in.Item && in.Owner == "" && in.Status == troupe.BoardInProgress &&
 				!strings.EqualFold(it.Owner, wish.Board.By) {
-				h.w.broken("%s is told %q, and the list has task #%s as %q's", wish.Board.By, m.Board.Text, it.ID, it.Owner)
+				h.w.broken("%s is told %q, and the list has task #%s as %q's", wish.Board.By, m.Board.Text, it.ID,
+					it.Owner)
 			}
 		}
 	}
@@ -125,6 +126,20 @@ func (h *watch) claims() {
 		}
 	}
 	h.team = teamed{}
+}
+
+// offered: an open task is offered to each member once.
+func (h *watch) offered(m troupe.Mail) {
+	var item string
+	if n, _ := fmt.Sscanf(troupe.JoinText(m.Blocks), "This task is open: #%s", &item); m.Message == nil || n == 0 {
+		return
+	}
+	for _, l := range h.sent[:len(h.sent)-1] {
+		if o := h.mail[l]; l.to == m.To && o.Message != nil &&
+			strings.HasPrefix(troupe.JoinText(o.Blocks), "This task is open: #"+item+" ") {
+			h.w.broken("session %s is offered task #%s once more", m.To, item)
+		}
+	}
 }
 
 // sends: what a call is told to have been sent was sent in the same transaction.
@@ -153,7 +168,7 @@ func (h *watch) disbands(e troupe.Event, b troupe.TeamChanged) {
 	}
 }
 
-// stays: a member that its lead wanted to come to an end begins no model call when its time for that is up, unless
+// dismissed: a member that its lead wanted to come to an end begins no model call when its time for that is up, unless
 // it was told something else since.
 func (h *watch) dismissed(e troupe.Event, s troupe.Session) {
 	if s.Team == "" {

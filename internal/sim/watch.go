@@ -152,6 +152,7 @@ func (h *watch) posted(m troupe.Mail, zombie bool) {
 	}
 	h.mail[l] = &posted{Mail: m, order: len(h.sent), zombie: zombie}
 	h.w.trace("  %s to %s: %s", m.Kind, m.To, m.ID)
+	h.offered(m)
 	switch {
 	case m.Kind == troupe.MailStop && m.Stop.Tree && m.From == "":
 		h.stopped(m.To)
