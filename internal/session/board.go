@@ -178,9 +178,9 @@ func (tw *teamwork) tellMembers(ctx context.Context, say func(troupe.Session) (t
 	return len(mail), err
 }
 
-// membersEnded does on the board what the ends of members' runs mean: what one had begun that failed or was stopped is
-// given back, in the transaction that logs its end, for no other process does it later; then one that is idle is offered
-// an open item, each one once.
+// membersEnded does on the board what the ends of members' runs mean: what one had begun that failed or was stopped
+// is given back, in the transaction that logs its end, for no other process does it later; then one that is idle is
+// offered an open item, each one once.
 func (tw *teamwork) membersEnded(ctx context.Context, ends []troupe.Outcome) error {
 	if tw.a.st.Team == nil {
 		return nil

@@ -270,7 +270,8 @@ func (l *life) finished(b troupe.ToolFinished) error {
 	switch {
 	case n == 0 && b.Name == "Edit" && !b.Result.IsError:
 		return fmt.Errorf("the edit %v is said to be done, and took no effect", at)
-	case !b.Result.IsError && strings.HasPrefix(b.Name, "Task") && l.s.Team == "" && !l.onBoard(troupe.JoinText(b.Result.Blocks)):
+	case !b.Result.IsError && strings.HasPrefix(b.Name, "Task") && l.s.Team == "" &&
+		!l.onBoard(troupe.JoinText(b.Result.Blocks)):
 		return fmt.Errorf("call %v is told of a list that the log does not have", at)
 	case n > 0 && b.Denied != nil && !l.wanted[at]:
 		return fmt.Errorf("call %v was denied, and took effect", at)

@@ -67,6 +67,12 @@ func message(input string, cancel bool) troupe.SendMessage {
 	return m
 }
 
+// teamwork is what is kept of the tree's team.
+type teamwork struct {
+	team teamed // of the transaction that is looked at
+	led  bool   // the tree has had one
+}
+
 // teamed are what members of a team wish for and are told in one transaction.
 type teamed struct {
 	wish    *troupe.BoardMail // that the lead is at

@@ -30,16 +30,20 @@ type watch struct {
 	law     law
 	seals   map[troupe.SessionID]troupe.CallSealed // the last of each session
 	because map[troupe.SessionID]bool              // the next seal may begin another generation
-	halted  map[troupe.SessionID]*halted
-	asked   map[troupe.SessionID][]asked    // words that no reply has followed yet
-	taken   turn.Taken                      // when the tree was taken over
-	took    map[troupe.SessionID]turn.Taken // and when each session at work was
-	late    map[troupe.SessionID]int        // model calls past the tree's time, in a row
+	asked   map[troupe.SessionID][]asked           // words that no reply has followed yet
+	taken   turn.Taken                             // when the tree was taken over
+	took    map[troupe.SessionID]turn.Taken        // and when each session at work was
+	late    map[troupe.SessionID]int               // model calls past the tree's time, in a row
 	docket  docket
-	team    teamed // of the transaction that is looked at
-	led     bool   // the tree has had a team
+	teamwork
 	pairing
-	halts map[troupe.SessionID]int // runs that were told to stop, as far as they have read it
+	haltings
+}
+
+// haltings are runs that somebody stopped.
+type haltings struct {
+	halted map[troupe.SessionID]*halted
+	halts  map[troupe.SessionID]int // runs that were told to stop, as far as they have read it
 }
 
 // halted is a session at work whose tree somebody stopped.
@@ -75,8 +79,8 @@ func newWatch(w *world) watch {
 		law: law{w: w, gate: gate.NewTools(tools(nil).Facts()), parties: make(map[troupe.SessionID]*party),
 			said: make(map[troupe.Fork]int), asked: make(map[askedFor]sentFor)},
 		seals: make(map[troupe.SessionID]troupe.CallSealed), because: make(map[troupe.SessionID]bool),
-		halted: make(map[troupe.SessionID]*halted), asked: make(map[troupe.SessionID][]asked),
-		halts: make(map[troupe.SessionID]int), late: make(map[troupe.SessionID]int),
+		haltings: haltings{make(map[troupe.SessionID]*halted), make(map[troupe.SessionID]int)},
+		asked:    make(map[troupe.SessionID][]asked), late: make(map[troupe.SessionID]int),
 		took: make(map[troupe.SessionID]turn.Taken),
 	}
 }
