@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -137,7 +138,7 @@ func TestRulesOfOwnTree(t *testing.T) {
 	writeFile(t, filepath.Join(dir, "slow.yaml"), "replies: [{delay: 1h, text: late}]")
 	writeFile(t, filepath.Join(dir, ".troupe/settings.json"), `{"sandbox": {"deny_read": ["keys/**"]}}`)
 	a := openHome(t, t.TempDir())
-	defer a.Close() //nolint:errcheck // nothing of it counts
+	defer a.Close()
 	run, err := you(a).Begin(t.Context(), wire.Begin{Prompt: "go", Cwd: dir, Model: "script:slow.yaml",
 		Permissions: wire.Permissions{Deny: []string{"Read(secret/**)"}}})
 	if err != nil {
@@ -159,5 +160,30 @@ func TestRulesOfOwnTree(t *testing.T) {
 		return troupe.Within(filepath.Join(own, "keys/id"), path)
 	}) {
 		t.Errorf("hidden: %v, %v", hidden, err)
+	}
+}
+
+// TestNumberOfAgent: an agent's number, as a conversation shows it, means its worktree; a name that means none is
+// answered with those there are.
+func TestNumberOfAgent(t *testing.T) {
+	t.Parallel()
+	p := repositoryPlay(t)
+	w := inTree(t, p, "numbered")
+	query := func(name string) wire.WorktreeQuery { return wire.WorktreeQuery{Cwd: p.dir, Name: name} }
+	row, err := p.look().one(t.Context(), query("#1"))
+	if err != nil || row.Workspace.Owner != w.Owner {
+		t.Errorf("%+v, %v", row, err)
+	}
+	for _, name := range []string{"#0", "#2", "other"} {
+		_, err := p.look().one(t.Context(), query(name))
+		said, ok := errors.AsType[*troupe.UserError](err)
+		if !ok || !strings.Contains(said.Problem, name) || !strings.Contains(said.Hint, "numbered") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	p.begin("r00t00000001", "go")
+	inTree(t, p, "another")
+	if _, err := p.look().one(t.Context(), query("#1")); !errors.Is(err, troupe.ErrAmbiguous) {
+		t.Errorf("a number of two trees: %v", err)
 	}
 }
