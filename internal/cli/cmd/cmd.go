@@ -23,7 +23,7 @@ func All(c *console.Console, runner Runner) []*cobra.Command {
 		newContext(c),
 		newRequests(c),
 		newAnswer(c),
-		newAgents(c), newSkills(c), newStyles(c), newPlans(c), newHooks(c), newMCP(c), newPlugins(c),
+		newAgents(c), newSkills(c), newStyles(c), newWorkflow(c), newPlans(c), newHooks(c), newMCP(c), newPlugins(c),
 		newPermissions(c), newRemove(c),
 		newDoctor(c),
 		newModels(c), newMemory(c),
