@@ -201,12 +201,17 @@ func (tw *teamwork) membersEnded(ctx context.Context, ends []troupe.Outcome) err
 	return nil
 }
 
+// mostOffers is how many open items a member is offered and leaves before it is offered no more: each offer costs it a
+// model call, and what it is not for it finds in the list.
+const mostOffers = 3
+
 // offer has a member that is idle know of an open item.
 func (tw *teamwork) offer(ctx context.Context, o troupe.Outcome) error {
 	if o.Status != troupe.Completed {
 		return nil
 	}
-	for _, it := range tw.a.st.Board.Next(o.Name) {
+	items := tw.a.st.Board.Next(o.Name)
+	for _, it := range items[:min(len(items), mostOffers)] {
 		id := troupe.OfferMailID(o.Session, it.ID)
 		sent, err := tw.tellMembers(ctx, func(s troupe.Session) (troupe.MailID, troupe.MessageType, string) {
 			if s.ID != o.Session || s.Status.Live() {
