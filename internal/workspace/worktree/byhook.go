@@ -25,7 +25,10 @@ func (p place) byHook(ctx context.Context, r repo, rec *record, m Making) error 
 		return &troupe.UserError{Problem: "no hook of WorktreeCreate is set any more, and git cannot make it: " +
 			p.ws.Of + " is in no repository", Hint: copyHint}
 	}
-	if err := errors.Join(p.k.apart(p.ws), p.parents(), removeTree(p.ws.Top)); err != nil {
+	if err := errors.Join(p.k.apart(p.ws), p.parents()); err != nil {
+		return err
+	}
+	if err := removeTree(p.ws.Top); err != nil { // only now: the way there is no link
 		return err
 	}
 	err := m.Fill(ctx, p.ws.Top)

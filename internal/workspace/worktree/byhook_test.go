@@ -142,10 +142,29 @@ func TestByHookRefused(t *testing.T) {
 		})
 	}
 	b := newBench(t)
-	_, ws := b.hooked()
+	dir, ws := b.hooked()
 	if _, err := b.k.Open(t.Context(), ws, Making{}); err == nil || !strings.Contains(err.Error(), "no hook") {
 		t.Errorf("without a hook: %v", err)
 	}
+	t.Run("a link since it was killed", func(t *testing.T) {
+		err := until(func() error {
+			_, err := b.k.Open(t.Context(), ws, Making{Fill: func(context.Context, string) error { panic(errKilled) }})
+			return err
+		})
+		if !errors.Is(err, errKilled) {
+			t.Fatal(err)
+		}
+		other, project := filepath.Join(b.home, "victim"), filepath.Dir(ws.Top)
+		put(t, filepath.Join(other, "hooked/v.txt"), "v\n")
+		if err := errors.Join(os.RemoveAll(project), os.Symlink(other, project)); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		_, err = b.k.Open(t.Context(), ws, filling(t, dir, &n))
+		if err == nil || n != 0 || get(filepath.Join(other, "hooked/v.txt")) != "v\n" {
+			t.Errorf("what is behind the link was removed: %v, %d", err, n)
+		}
+	})
 }
 
 // TestByHookKilled ends the process at every step of the making, and does it again.
