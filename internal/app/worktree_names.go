@@ -87,7 +87,7 @@ func ownedBy(rows []worktree.Row, s troupe.Session) (worktree.Row, bool) {
 func (l looking) match(ctx context.Context, rows []worktree.Row, name string) (worktree.Row, error) {
 	var own, agents, begin, ids []worktree.Row
 	for _, row := range rows {
-		s, err := l.sessionIn(ctx, row.Workspace)
+		s, err := l.app.trees.session(ctx, row.Workspace.Session())
 		if err != nil && !isNotFound(err) {
 			return worktree.Row{}, err
 		}

@@ -35,7 +35,7 @@ func (l looking) keepAgain(ctx context.Context, row worktree.Row) bool {
 	if row.Ended || row.Base.Commit == "" {
 		return false
 	}
-	s, err := l.sessionIn(ctx, row.Workspace)
+	s, err := l.app.trees.session(ctx, row.Workspace.Session())
 	if err != nil {
 		return false
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/config"
-	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/internal/workspace"
 	"github.com/troupe-dev/troupe/internal/workspace/worktree"
@@ -202,8 +201,8 @@ func (l looking) sweep(ctx context.Context, folder string, all bool) error {
 		if !all && w.Of != top && w.Of != here {
 			return false
 		}
-		s, err := l.sessionIn(ctx, w)
-		return isNotFound(err) || err == nil && !s.Status.Live()
+		s, err := l.app.trees.session(ctx, w.Session())
+		return isNotFound(err) || err == nil && (!s.Status.Live() || left(s, w))
 	})
 }
 
@@ -257,11 +256,12 @@ func (l looking) known(ctx context.Context, row worktree.Row) wire.Worktree {
 		out.WorktreeSums = wire.WorktreeSums{Commits: r.Commits, Files: r.Files, Added: r.Added, Removed: r.Removed,
 			Conflicts: r.Conflicts}
 	}
-	s, err := l.sessionIn(ctx, w)
+	out.Session = w.Session()
+	s, err := l.app.trees.session(ctx, w.Session())
 	if err != nil {
 		return out // it was removed, and left its work
 	}
-	out.Session = s.ID
+	out.Left = left(s, w)
 	out.Status, out.Agent = s.Status, displayName(s)
 	if why := l.unkept[s.ID]; why != "" {
 		out.Kept = "its work could not be kept elsewhere: " + why
@@ -271,31 +271,16 @@ func (l looking) known(ctx context.Context, row worktree.Row) wire.Worktree {
 		return out
 	}
 	out.Agent = t.Paths[s.ID]
-	if t.Running && s.Status.Live() {
+	if t.Running && s.Status.Live() && !out.Left {
 		out.State = wire.WorktreeWorking
 	}
 	return out
 }
 
-// sessionIn is the session that a folder was made for: the one whose id it bears, or a main agent that has gone there.
-func (l looking) sessionIn(ctx context.Context, w troupe.Workspace) (troupe.Session, error) {
-	s, err := l.app.trees.session(ctx, w.Owner)
-	if !isNotFound(err) {
-		return s, err
-	}
-	var roots []troupe.Session
-	if e := l.app.trees.store.View(ctx, func(r store.Reader) (err error) {
-		roots, err = r.Sessions(store.Filter{RootsOnly: true, Cwd: w.From})
-		return err
-	}); e != nil {
-		return s, e
-	}
-	for _, root := range roots {
-		if root.Workspace.Owner == w.Owner {
-			return root, nil
-		}
-	}
-	return s, err
+// left reports whether a session works elsewhere by now than in the folder that was made for it, for good: a main agent
+// that goes into a worktree again gets another one.
+func left(s troupe.Session, w troupe.Workspace) bool {
+	return s.Depth == 0 && s.Workspace.Owner != w.Owner
 }
 
 // shown is a worktree with what it holds.
@@ -410,7 +395,7 @@ func (l looking) prune(ctx context.Context, row worktree.Row, p wire.WorktreePru
 	switch {
 	case w.State == wire.WorktreeWorking:
 		out.Why = "its agent is at work"
-	case w.Status.Live():
+	case w.Status.Live() && !w.Left:
 		out.Why = "its session was left behind and can be gone on with"
 	case w.State == wire.WorktreeUnknown:
 		out.Why = w.Problem

@@ -37,6 +37,7 @@ type Worktree struct {
 	Session troupe.SessionID     `json:"session" doc:"Whose it is"`
 	Agent   string               `json:"agent,omitempty" doc:"The path of that session; empty if it was removed"`
 	Status  troupe.Status        `json:"status,omitempty"`
+	Left    bool                 `json:"left,omitempty" doc:"That session went back out of it, and works elsewhere"`
 	Folder  string               `json:"folder"`
 	There   bool                 `json:"there" doc:"The folder exists. If not, its work is kept on the branch"`
 	Of      string               `json:"of" doc:"The tree that it is beside"`
