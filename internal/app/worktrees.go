@@ -289,6 +289,9 @@ func (l looking) shown(ctx context.Context, row worktree.Row) wire.Worktree {
 	switch {
 	case out.State == wire.WorktreeWorking:
 		return out
+	case row.Problem != "":
+		out.State, out.Problem = wire.WorktreeUnknown, row.Problem
+		return out
 	case row.Base.Commit == "": // it was never made
 		out.State = wire.WorktreeEmpty
 		return out

@@ -33,6 +33,8 @@ type Row struct {
 	Worked bool
 	// Declined are files of it of which the caller has kept its own side: that work is in none of its files.
 	Declined []string
+	// Problem is why it could not be looked at; "" if it could. What it holds may be anything then.
+	Problem string
 }
 
 // List is all workspaces of the tree that begins at a folder, the oldest first; "": of all trees.
@@ -97,8 +99,9 @@ func (k *Keeper) row(ctx context.Context, rec *record, callers map[string]*calle
 		row.Bytes += size(p.ws.Top)
 	}
 	kept, err := readKept(p)
-	if err != nil {
-		return Row{}, err
+	if err != nil { // it hides none of the others
+		row.Tip, row.Unmerged, row.Problem = rec.Base.Commit, true, err.Error()
+		return row, nil
 	}
 	row.Tip, row.Worked = kept.tip(rec), p.worked(ctx, rec, kept)
 	c, known := callers[rec.Workspace.Of]
