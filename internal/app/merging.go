@@ -220,7 +220,7 @@ func (m merger) rows(s troupe.Session) (out []worktree.Row, err error) {
 		}
 	}
 	for _, tree := range of {
-		rows, err := m.app.keeper.List(m.guard.ctx(), tree)
+		rows, err := m.app.keeper.Names(tree)
 		if err != nil {
 			return nil, err
 		}

@@ -250,7 +250,7 @@ func (a undoing) recall(ctx context.Context, m *merging) error {
 	if len(m.declined) == 0 {
 		return nil
 	}
-	rows, err := a.app.keeper.List(ctx, "")
+	rows, err := a.app.keeper.Names("")
 	if err != nil {
 		return err
 	}

@@ -15,10 +15,24 @@ import (
 // What people type for a worktree means one beside their folder: a command that writes must not go to another project
 // because of a word that happens to begin a name or an id there. Only a whole id of a session is meant wherever it is.
 
-// one is the worktree that a name means.
+// one is the worktree that a name means, and what it holds. If its agent's end could not be kept, it is closed first, as
+// by list.
 func (l looking) one(ctx context.Context, q wire.WorktreeQuery) (worktree.Row, error) {
+	row, err := l.named(ctx, q)
+	if err != nil {
+		return row, err
+	}
+	l.keepAgain(ctx, row)
+	if row, err = l.keeper.Look(ctx, row.Workspace); isNotFound(err) { // there was nothing in it
+		return row, noWorktree(q.Name)
+	}
+	return row, err
+}
+
+// named is the worktree that a name means, as it is noted.
+func (l looking) named(ctx context.Context, q wire.WorktreeQuery) (worktree.Row, error) {
 	name := strings.TrimPrefix(q.Name, "troupe/") // of its branch
-	if q.Name = ""; name == "" {
+	if q.Name, q.Names = "", true; name == "" {
 		return worktree.Row{}, &troupe.UserError{Problem: "the name is empty; is a variable not set?",
 			Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
 	}
@@ -36,7 +50,7 @@ func (l looking) one(ctx context.Context, q wire.WorktreeQuery) (worktree.Row, e
 	}
 	all := rows
 	if !q.All {
-		if all, err = l.keeper.List(ctx, ""); err != nil {
+		if all, err = l.keeper.Names(""); err != nil {
 			return worktree.Row{}, err
 		}
 	}
@@ -67,7 +81,11 @@ func (l looking) one(ctx context.Context, q wire.WorktreeQuery) (worktree.Row, e
 			Problem: fmt.Sprintf("session %s has no folder of its own, or it was removed", s.ID),
 			Hint:    "`troupe worktrees --all` lists them.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
 	}
-	return worktree.Row{}, &troupe.UserError{
+	return worktree.Row{}, noWorktree(name)
+}
+
+func noWorktree(name string) error {
+	return &troupe.UserError{
 		Problem: fmt.Sprintf("there is no worktree named %q, and no agent of that name has one", name),
 		Hint:    "`troupe worktrees --all` lists them.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
 }

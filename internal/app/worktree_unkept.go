@@ -12,7 +12,10 @@ import (
 	"github.com/troupe-dev/troupe/internal/workspace/worktree"
 )
 
-// list is all worktrees beside a folder; "": beside all. Those whose agents' ends could not be kept are closed first,
+// names is all worktrees beside a folder, without a look at what they hold; "": beside all.
+func (l looking) names(_ context.Context, of string) ([]worktree.Row, error) { return l.keeper.Names(of) }
+
+// list is names with that look. Those whose agents' ends could not be kept are closed first,
 // if what stood against it is gone by now.
 func (l looking) list(ctx context.Context, of string) ([]worktree.Row, error) {
 	rows, err := l.keeper.List(ctx, of)

@@ -226,7 +226,7 @@ func (l looking) rows(ctx context.Context, q wire.WorktreeQuery) ([]worktree.Row
 	}
 	list := l.list
 	if q.Names {
-		list = l.keeper.List
+		list = l.names
 	}
 	if q.All {
 		return list(ctx, "")

@@ -13,7 +13,7 @@ type WorktreeQuery struct {
 	All bool `json:"all,omitempty"`
 	// Name is that of one, a beginning that no other has, or its session as Find takes it; "": all.
 	Name string `json:"name,omitempty"`
-	// Names: what they hold is not looked at, so that the answer is quick.
+	// Names: what they hold, and how large they are, is not looked at, so that the answer is quick.
 	Names bool `json:"names,omitempty"`
 }
 

@@ -37,65 +37,64 @@ type Row struct {
 	Problem string
 }
 
-// List is all workspaces of the tree that begins at a folder, the oldest first; "": of all trees.
+// Names is all workspaces of the tree that begins at a folder, the oldest first, by what is written down of them; "": of
+// all trees. What they hold, and how large they are, is not looked at: that takes git, and walks.
+func (k *Keeper) Names(of string) ([]Row, error) {
+	all, err := recordsOf(k, of)
+	rows := make([]Row, len(all))
+	for i, rec := range all {
+		rows[i] = noted(rec)
+	}
+	return rows, err
+}
+
+// List is Names with a look at each.
 func (k *Keeper) List(ctx context.Context, of string) ([]Row, error) {
-	all, err := k.records()
+	all, err := recordsOf(k, of)
 	if err != nil {
 		return nil, err
 	}
 	callers := map[string]*caller{}
-	var rows []Row
-	for _, rec := range all {
-		if of != "" && rec.Workspace.Of != of {
-			continue
-		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		row, err := k.row(ctx, rec, callers)
-		if err != nil {
+	rows := make([]Row, len(all))
+	for i, rec := range all {
+		if rows[i], err = looked(ctx, k, rec, callers); err != nil {
 			return nil, err
 		}
-		rows = append(rows, row)
 	}
-	slices.SortFunc(rows, func(a, b Row) int { return a.Made.Compare(b.Made) })
 	return rows, nil
 }
 
-// Find is the workspace of that name beside a tree; of: "" looks beside all of them.
-func (k *Keeper) Find(ctx context.Context, of, name string) (Row, error) {
-	all, err := k.records()
+// Look is what List says of one.
+func (k *Keeper) Look(ctx context.Context, ws troupe.Workspace) (Row, error) {
+	rec, err := readRecord(filepath.Join(k.data, string(ws.Owner)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Row{}, fmt.Errorf("a workspace of %s: %w", ws.Owner, troupe.ErrNotFound)
+	}
 	if err != nil {
 		return Row{}, err
 	}
-	var found []*record
-	for _, rec := range all {
-		if rec.Workspace.Name == name && (of == "" || rec.Workspace.Of == of) {
-			found = append(found, rec)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return Row{}, fmt.Errorf("a workspace named %q: %w", name, troupe.ErrNotFound)
-	case 1:
-		return k.row(ctx, found[0], map[string]*caller{})
-	default:
-		return Row{}, fmt.Errorf("a workspace named %q: %w: they are beside %s and %s", name, troupe.ErrAmbiguous,
-			found[0].Workspace.Of, found[1].Workspace.Of)
-	}
+	return looked(ctx, k, rec, map[string]*caller{})
 }
 
-func (k *Keeper) row(ctx context.Context, rec *record, callers map[string]*caller) (Row, error) {
+// noted is what a record says.
+func noted(rec *record) Row {
 	row := Row{Workspace: rec.Workspace, Base: rec.Base, Made: rec.Made, Changed: rec.Changed,
 		Ended: rec.State == closed, Result: rec.Result}
+	info, err := os.Lstat(rec.Workspace.Top)
+	row.There = err == nil && info.IsDir()
+	return row
+}
+
+// looked is noted with what the workspace holds.
+func looked(ctx context.Context, k *Keeper, rec *record, callers map[string]*caller) (Row, error) {
+	row := noted(rec)
 	p, err := k.place(rec.Workspace)
 	if err != nil { // its folder is below another folder than it would be made in today
 		row.Tip, row.Unmerged = rec.Base.Commit, true
 		return row, nil
 	}
 	row.Bytes = size(p.folder)
-	if info, err := os.Lstat(p.ws.Top); err == nil && info.IsDir() {
-		row.There = true
+	if row.There {
 		row.Bytes += size(p.ws.Top)
 	}
 	kept, err := readKept(p)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -80,6 +81,14 @@ func (k *Keeper) write(p place, rec *record) error {
 		err = disk.Replace(filepath.Join(p.folder, "record.json"), data, 0o600)
 	}
 	return err
+}
+
+// recordsOf are those of the tree that begins at a folder, the oldest first; "": of all trees.
+func recordsOf(k *Keeper, of string) ([]*record, error) {
+	all, err := k.records()
+	all = slices.DeleteFunc(all, func(rec *record) bool { return of != "" && rec.Workspace.Of != of })
+	slices.SortFunc(all, func(a, b *record) int { return a.Made.Compare(b.Made) })
+	return all, err
 }
 
 // records are all workspaces that can be read. One that cannot hides none of the others.
