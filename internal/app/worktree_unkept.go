@@ -13,7 +13,9 @@ import (
 )
 
 // names is all worktrees beside a folder, without a look at what they hold; "": beside all.
-func (l looking) names(_ context.Context, of string) ([]worktree.Row, error) { return l.keeper.Names(of) }
+func (l looking) names(_ context.Context, of string) ([]worktree.Row, error) {
+	return l.keeper.Names(of)
+}
 
 // list is names with that look. Those whose agents' ends could not be kept are closed first,
 // if what stood against it is gone by now.

@@ -43,8 +43,15 @@ func (a worktrees) DiffWorktree(ctx context.Context, l wire.WorktreeLook) (wire.
 	if err != nil {
 		return wire.WorktreeDiff{}, err
 	}
-	text, err := look.keeper.Diff(ctx, row.Workspace, l.Stat)
-	return wire.WorktreeDiff{Worktree: look.known(ctx, row), Text: text}, err
+	form := worktree.ToRead
+	switch {
+	case l.Stat:
+		form = worktree.Stat
+	case l.Patch:
+		form = worktree.ToApply
+	}
+	text, cut, err := look.keeper.Diff(ctx, row.Workspace, form)
+	return wire.WorktreeDiff{Worktree: look.known(ctx, row), Text: text, Cut: cut}, err
 }
 
 // MergeWorktree implements api.Workspaces.

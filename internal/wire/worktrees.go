@@ -67,6 +67,7 @@ type WorktreeSums struct {
 type WorktreeDiff struct {
 	Worktree Worktree `json:"worktree"`
 	Text     string   `json:"text"`
+	Cut      bool     `json:"cut,omitempty" doc:"It is longer than what is given to read"`
 }
 
 // WorktreeLook asks for that.
@@ -74,6 +75,8 @@ type WorktreeLook struct {
 	WorktreeQuery
 
 	Stat bool `json:"stat,omitempty"` // only how much of each file
+	// Patch: as git apply takes it, whole and with what binary files hold; else the first megabyte, to read.
+	Patch bool `json:"patch,omitempty"`
 }
 
 // WorktreeMerge asks to bring one's work to the tree that it is beside.

@@ -85,7 +85,7 @@ func TestByHook(t *testing.T) {
 	if err != nil || !res.Gone || res.Files != 1 {
 		t.Errorf("closed: %+v, %v", res, err)
 	}
-	if diff, err := b.k.Diff(t.Context(), ws, false); err != nil || strings.Contains(diff, ".hg") ||
+	if diff, _, err := b.k.Diff(t.Context(), ws, ToRead); err != nil || strings.Contains(diff, ".hg") ||
 		!strings.Contains(diff, "+2\n") {
 		t.Errorf("diff: %v\n%s", err, diff)
 	}
