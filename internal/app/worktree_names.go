@@ -23,6 +23,7 @@ func (l looking) one(ctx context.Context, q wire.WorktreeQuery) (worktree.Row, e
 		return row, err
 	}
 	l.keepAgain(ctx, row)
+	clear(l.trees)                                                     // whether something runs is asked behind the look at what was opened
 	if row, err = l.keeper.Look(ctx, row.Workspace); isNotFound(err) { // there was nothing in it
 		return row, noWorktree(q.Name)
 	}

@@ -31,6 +31,7 @@ func (l looking) list(ctx context.Context, of string) ([]worktree.Row, error) {
 	if !kept {
 		return rows, ctx.Err()
 	}
+	clear(l.trees) // whether something runs is asked behind the look at what was opened
 	return l.keeper.List(ctx, of)
 }
 
@@ -55,7 +56,7 @@ func (l looking) keepAgain(ctx context.Context, row worktree.Row) bool {
 	if t, err := l.treeOf(ctx, s.Root); err != nil || t.Running {
 		return false
 	}
-	_, err = l.keeper.Close(ctx, row.Workspace, worktree.Ending{Message: cmp.Or(s.Title, s.Name)})
+	_, err = l.keeper.Close(ctx, row.Workspace, worktree.Ending{Message: cmp.Or(s.Title, s.Name), If: &row})
 	if err != nil {
 		l.unkept[s.ID] = err.Error()
 		return false

@@ -426,7 +426,7 @@ func (l looking) prune(ctx context.Context, row worktree.Row, p wire.WorktreePru
 	going := l.told(row.Workspace, &out)
 	if !row.Ended {
 		// The folder of a main agent stays from run to run.
-		res, err := l.keeper.Close(ctx, row.Workspace, worktree.Ending{Going: going})
+		res, err := l.keeper.Close(ctx, row.Workspace, worktree.Ending{Going: going, If: &row})
 		if err != nil || !res.Gone {
 			out.Why = res.Kept
 			return out, err

@@ -38,6 +38,9 @@ func (k *Keeper) Close(ctx context.Context, ws troupe.Workspace, end Ending) (tr
 	if err != nil {
 		return res, err
 	}
+	if end.If != nil && rec.Opened != end.If.Opened {
+		return res, ErrOpened
+	}
 	if err := p.putBack(); err != nil {
 		return res, err
 	}

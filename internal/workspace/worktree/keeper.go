@@ -91,7 +91,13 @@ type Ending struct {
 	Began string
 	// Going is called when the folder is about to be removed, and is there still; nil: nothing is to be told.
 	Going func(ctx context.Context)
+	// If is what was known of it when nobody worked there: where it was opened since, it is not closed, and the error is
+	// ErrOpened. nil: whoever closes it is the one that works there.
+	If *Row
 }
+
+// ErrOpened is the error of an end that comes when somebody works there again.
+var ErrOpened = errors.New("its agent has gone back to work meanwhile")
 
 // place is where things of one workspace are.
 type place struct {
@@ -232,11 +238,9 @@ func (p place) open(ctx context.Context, rec *record, m Making) error {
 	} else if err := p.make(ctx, rec, m); err != nil {
 		return err
 	}
-	if rec.State != made {
-		rec.State = made
-		return p.k.write(p, rec)
-	}
-	return nil
+	rec.State = made
+	rec.Opened++
+	return p.k.write(p, rec)
 }
 
 // there reports whether the folder is at its place, and whole.

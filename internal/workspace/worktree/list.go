@@ -23,6 +23,7 @@ type Row struct {
 	Bytes         int64 // of the folder and of what is kept beside it
 	There         bool  // the folder is at its place
 	Ended         bool  // its last run has ended, with Result
+	Opened        int   // how often an agent was let in
 	Result        *troupe.WorkspaceResult
 	Tip           string // the last commit that is known
 	// Ref is the name by which the caller's repository has it: its branch, or the ref that stays where that is gone.
@@ -79,7 +80,7 @@ func (k *Keeper) Look(ctx context.Context, ws troupe.Workspace) (Row, error) {
 // noted is what a record says.
 func noted(rec *record) Row {
 	row := Row{Workspace: rec.Workspace, Base: rec.Base, Made: rec.Made, Changed: rec.Changed,
-		Ended: rec.State == closed, Result: rec.Result}
+		Ended: rec.State == closed, Opened: rec.Opened, Result: rec.Result}
 	info, err := os.Lstat(rec.Workspace.Top)
 	row.There = err == nil && info.IsDir()
 	return row

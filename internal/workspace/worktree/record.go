@@ -26,6 +26,7 @@ type record struct {
 	Workspace     troupe.Workspace
 	Base          troupe.WorkspaceBase
 	State         string
+	Opened        int // how often an agent was let in
 	Made, Changed time.Time
 	// Inode and Born are of the folder that was about to get the name: an inode alone may be another folder's later.
 	Inode uint64 `json:",omitempty"`
