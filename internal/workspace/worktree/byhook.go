@@ -36,7 +36,10 @@ func (p place) byHook(ctx context.Context, r repo, rec *record, m Making) error 
 		err = ctx.Err()
 	}
 	if err == nil {
-		err = errors.Join(p.k.step("filled by hook"), p.takeOver(ctx, r, rec, m))
+		err = p.k.step("filled by hook")
+	}
+	if err == nil {
+		err = p.takeOver(ctx, r, rec, m)
 	}
 	if err != nil && rec.Base.Commit == "" && p.k.straight(p.ws.Top) == nil {
 		return errors.Join(p.full(err), removeTree(p.ws.Top)) // half made, it is of no use
@@ -62,7 +65,10 @@ func (p place) takeOver(ctx context.Context, r repo, rec *record, m Making) erro
 		return fmt.Errorf("the hook of WorktreeCreate made a repository of git in %s; what an agent commits there "+
 			"would not be kept", p.ws.Top)
 	}
-	if err := errors.Join(os.Chmod(p.ws.Top, 0o700), unshare(p.ws.Top)); err != nil {
+	if err := os.Chmod(p.ws.Top, 0o700); err != nil {
+		return err
+	}
+	if err := unshare(p.ws.Top); err != nil {
 		return err
 	}
 	rec.Inode, rec.Born = inode(info), bornAt(p.ws.Top)
@@ -137,8 +143,16 @@ func copyInPlace(root *os.Root, name string, info fs.FileInfo) error {
 		return err
 	}
 	_, err = io.Copy(to, from)
-	return errors.Join(err, to.Close(), root.Chmod(other, info.Mode().Perm()),
-		root.Chtimes(other, info.ModTime(), info.ModTime()), root.Rename(other, name))
+	if err = errors.Join(err, to.Close()); err == nil {
+		err = root.Chmod(other, info.Mode().Perm())
+	}
+	if err == nil {
+		err = root.Chtimes(other, info.ModTime(), info.ModTime())
+	}
+	if err == nil { // a half copy gets no name
+		err = root.Rename(other, name)
+	}
+	return err
 }
 
 // unhide removes what no agent may read, as it is not carried over by git either.

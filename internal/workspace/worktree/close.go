@@ -156,7 +156,10 @@ func (e *ending) alone(ctx context.Context, message string, why error) error {
 	e.res.Kept = "its work could not be brought to " + e.p.ws.Of + ": " + firstLine(why)
 	e.res.Unmerged = firstLine(why)
 	e.rec.State = closed
-	return errors.Join(e.measure(ctx), e.remember())
+	if err := e.measure(ctx); err != nil {
+		return err
+	}
+	return e.remember()
 }
 
 func firstLine(err error) string {
@@ -269,7 +272,13 @@ func (e *ending) hand(ctx context.Context) error {
 	if err := e.branch(ctx); err != nil {
 		return err
 	}
-	return errors.Join(e.p.unpin(e.caller), e.reachable(ctx, ids), e.k.step("handed"))
+	if err := e.reachable(ctx, ids); err != nil {
+		return err
+	}
+	if err := e.p.unpin(e.caller); err != nil {
+		return err
+	}
+	return e.k.step("handed")
 }
 
 // refs gives what is wanted refs in the caller's repository. Names that an agent chose may be none there: one is too

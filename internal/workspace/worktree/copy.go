@@ -59,5 +59,11 @@ func (p place) baseOfCopy(ctx context.Context, r repo, rec *record, m Making) er
 	}
 	kept["base"], kept["saved"] = b.Commit, tree
 	rec.Base = b
-	return errors.Join(kept.write(p), p.k.write(p, rec), p.k.step("base"))
+	if err := kept.write(p); err != nil {
+		return err
+	}
+	if err := p.k.write(p, rec); err != nil {
+		return err
+	}
+	return p.k.step("base")
 }

@@ -215,7 +215,10 @@ func (m *merging) bring(ctx context.Context, id string, commands ...string) erro
 	if err := errors.Join(m.k.step("transferred"), e.reachable(ctx, []string{id})); err != nil {
 		return err
 	}
-	return errors.Join(c.update(ctx, commands), m.p.unpin(c))
+	if err := c.update(ctx, commands); err != nil {
+		return err
+	}
+	return m.p.unpin(c)
 }
 
 // bringHome has the keeper of a copy keep a commit.
