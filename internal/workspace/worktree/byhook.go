@@ -93,9 +93,11 @@ func (p place) takeOver(ctx context.Context, r repo, rec *record, m Making) erro
 		return err
 	}
 	kept := kept{}
-	if err := p.saveBeside(ctx, r, p.ws.Top, kept); err != nil {
+	large, err := p.saveBeside(ctx, r, p.ws.Top, kept)
+	if err != nil {
 		return err
 	}
+	b.Left = append(b.Left, tooLarge(large)...)
 	tree, err := r.out(ctx, "write-tree")
 	if err != nil {
 		return err

@@ -42,9 +42,11 @@ func (p place) baseOfCopy(ctx context.Context, r repo, rec *record, m Making) er
 		if err := takeGiven(ctx, r, p.ws.From, s, &b); err != nil {
 			return err
 		}
-		if err := p.saveBeside(ctx, r, p.ws.From, kept); err != nil {
+		large, err := p.saveBeside(ctx, r, p.ws.From, kept)
+		if err != nil {
 			return err
 		}
+		b.Left = append(b.Left, tooLarge(large)...)
 	}
 	if err := nameOld(ctx, r, &b); err != nil {
 		return err

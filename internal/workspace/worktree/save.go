@@ -126,9 +126,10 @@ func (k *Keeper) save(ctx context.Context, p place, rec *record, folder string, 
 	}
 	s.odd = append(s.odd, left...)
 	if changed == nil {
-		if err := p.saveBeside(ctx, r, folder, next); err != nil {
+		if left, err = p.saveBeside(ctx, r, folder, next); err != nil {
 			return saved{}, err
 		}
+		s.odd = append(s.odd, left...)
 	}
 	if err := own(ctx, p, r, next.besides(kept)); err != nil {
 		return saved{}, err
