@@ -25,6 +25,9 @@ func (a setup) Workspaces() api.Workspaces { return worktrees(a) }
 func (a worktrees) Worktrees(ctx context.Context, q wire.WorktreeQuery) ([]wire.Worktree, error) {
 	look := a.look()
 	rows, err := look.rows(ctx, q)
+	if err != nil {
+		return nil, err
+	}
 	out := []wire.Worktree{}
 	for _, row := range rows {
 		if q.Names {
@@ -33,7 +36,7 @@ func (a worktrees) Worktrees(ctx context.Context, q wire.WorktreeQuery) ([]wire.
 			out = append(out, look.shown(ctx, row))
 		}
 	}
-	return out, err
+	return out, nil
 }
 
 // DiffWorktree implements api.Workspaces.
@@ -229,7 +232,10 @@ func (a worktrees) look() looking {
 func (l looking) rows(ctx context.Context, q wire.WorktreeQuery) ([]worktree.Row, error) {
 	if q.Name != "" {
 		row, err := l.one(ctx, q)
-		return []worktree.Row{row}, err
+		if err != nil {
+			return nil, err
+		}
+		return []worktree.Row{row}, nil
 	}
 	list := l.list
 	if q.Names {
