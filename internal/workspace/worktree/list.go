@@ -284,7 +284,7 @@ func (p place) prune(ctx context.Context, rec *record, discarded *string) (remov
 	case lone && discarded != nil && c == nil:
 		return false, discardHint, nil
 	case lone && discarded != nil:
-		if *discarded, err = discard(ctx, p, rec, c, kept); err != nil {
+		if *discarded, why, err = discard(ctx, p, rec, c, kept); err != nil {
 			return false, "", err
 		}
 		c = nil // its refs are dealt with
