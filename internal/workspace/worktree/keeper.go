@@ -1,9 +1,9 @@
 // Package worktree makes, keeps, rebuilds and ends the folders that agents work in: ADR 0041.
 //
-// A workspace has a keeper, a bare repository that is the runtime's own, and all git that is run here is run under its
-// configuration. What an agent can write, its repository included, is read as data: no setting of it counts, no link
-// out of its folder is followed, and nothing waits for a pipe. What the caller's repository says is taken with our
-// settings over its own.
+// A workspace has a keeper, a bare repository that is the runtime's own, and git is run under its configuration. What an
+// agent can write, its repository included, is read there as data: no setting of it counts, no link out of its folder is
+// followed, and nothing waits for a pipe. The one other repository that git is run in is the caller's, which may be
+// another agent's: there our settings stand over its own, and no program that it names is run.
 //
 // Every operation can be done again after a process died at any moment of it. Those on one workspace exclude each
 // other, between processes too, and so do the writes to one caller's repository; the other parts run side by side.
