@@ -91,14 +91,14 @@ func (p place) saveBeside(ctx context.Context, r repo, folder string, next kept)
 	if err != nil {
 		return nil, err
 	}
-	maps.DeleteFunc(next, func(name, _ string) bool { return strings.HasPrefix(name, "beside") })
+	maps.DeleteFunc(next, func(name, _ string) bool { return strings.HasPrefix(name, keptBeside) })
 	if len(now.Repos)+len(now.Modes)+len(now.Empty) == 0 {
 		return nil, nil
 	}
 	for _, repo := range now.Repos {
-		next["beside-repositories/"+repo.Blob] = repo.Blob
+		next[keptRepos+repo.Blob] = repo.Blob
 	}
-	next["beside"], err = r.feed(ctx, string(data), "hash-object", "-w", "--stdin")
+	next[keptBeside], err = r.feed(ctx, string(data), "hash-object", "-w", "--stdin")
 	return left, err
 }
 
@@ -124,10 +124,10 @@ func foldersOf(names []string) []string {
 
 func (r repo) readBeside(ctx context.Context, kept kept) (beside, error) {
 	var b beside
-	if kept["beside"] == "" {
+	if kept[keptBeside] == "" {
 		return b, nil
 	}
-	data, err := r.out(ctx, "cat-file", "blob", kept["beside"])
+	data, err := r.out(ctx, "cat-file", "blob", kept[keptBeside])
 	if err == nil {
 		err = json.Unmarshal([]byte(data), &b)
 	}

@@ -105,7 +105,7 @@ func (p place) takeOver(ctx context.Context, r repo, rec *record, m Making) erro
 	if b.Commit, err = p.k.commit(ctx, r, tree, "What a hook put into "+p.ws.Name+" when it was made"); err != nil {
 		return err
 	}
-	kept["base"], kept["saved"] = b.Commit, tree
+	kept[keptBase], kept[keptSaved] = b.Commit, tree
 	if err := errors.Join(kept.write(p), p.k.step("base")); err != nil {
 		return err
 	}

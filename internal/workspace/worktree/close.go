@@ -186,7 +186,7 @@ func (e *ending) merges(ctx context.Context) error {
 func (e *ending) extra() int {
 	n := 0
 	for name, id := range e.kept {
-		if name != "saved" && id != e.rec.Base.Commit {
+		if name != keptSaved && id != e.rec.Base.Commit {
 			n++
 		}
 	}
@@ -196,12 +196,12 @@ func (e *ending) extra() int {
 // commit settles the tip: the agent's HEAD if all is committed, else a commit on it. One that was made at an end before
 // stays below it.
 func (e *ending) commit(ctx context.Context, message string) error {
-	head := e.kept["HEAD"]
+	head := e.kept[keptHead]
 	if head == "" {
 		head = e.rec.Base.Commit
 	}
 	parents := []string{head}
-	if end := e.kept["end"]; end != "" && !reaches(ctx, e.r, head, end) {
+	if end := e.kept[keptEnd]; end != "" && !reaches(ctx, e.r, head, end) {
 		parents = []string{end}
 		if !reaches(ctx, e.r, end, head) {
 			parents = []string{head, end}
@@ -221,7 +221,7 @@ func (e *ending) commit(ctx context.Context, message string) error {
 	if e.res.Tip, err = e.k.commit(ctx, e.r, e.work, message, parents...); err != nil {
 		return err
 	}
-	e.kept["end"] = e.res.Tip
+	e.kept[keptEnd] = e.res.Tip
 	return errors.Join(e.kept.write(e.p), e.k.step("committed"))
 }
 
@@ -241,15 +241,15 @@ func (e *ending) hand(ctx context.Context) error {
 	var old []string
 	for name, id := range e.kept {
 		switch {
-		case strings.HasPrefix(name, "old/"):
+		case strings.HasPrefix(name, keptOld):
 			old = append(old, id)
-		case strings.HasPrefix(name, "agent/"):
-			short := strings.TrimPrefix(name, "agent/")
+		case strings.HasPrefix(name, keptAgent):
+			short := strings.TrimPrefix(name, keptAgent)
 			if !strings.HasPrefix(short, "heads/") && !strings.HasPrefix(short, "tags/") && short != "stash" {
 				short = "other/" + short
 			}
 			want[short] = id
-		case strings.HasPrefix(name, "stashed/"), strings.HasPrefix(name, "beside"), name == unresolved:
+		case strings.HasPrefix(name, keptStashed), strings.HasPrefix(name, keptBeside), name == keptLeft:
 			want[name] = id
 		}
 	}

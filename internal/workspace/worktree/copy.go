@@ -16,7 +16,7 @@ func (p place) baseOfCopy(ctx context.Context, r repo, rec *record, m Making) er
 	if err != nil {
 		return err
 	}
-	if rec.Base.Commit != "" && kept["base"] == rec.Base.Commit {
+	if rec.Base.Commit != "" && kept[keptBase] == rec.Base.Commit {
 		return nil
 	}
 	if rec.Base.Commit != "" && !holds(ctx, r, rec.Base.Commit) {
@@ -59,7 +59,7 @@ func (p place) baseOfCopy(ctx context.Context, r repo, rec *record, m Making) er
 	if b.Commit, err = p.k.commit(ctx, r, tree, message); err != nil {
 		return err
 	}
-	kept["base"], kept["saved"] = b.Commit, tree
+	kept[keptBase], kept[keptSaved] = b.Commit, tree
 	rec.Base = b
 	if err := kept.write(p); err != nil {
 		return err

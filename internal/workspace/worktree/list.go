@@ -138,7 +138,7 @@ func (p place) brought(ctx context.Context, rec *record, kept kept) (already boo
 
 // tip is the last commit: what the agent's HEAD was, or what was committed for it at an end.
 func (k kept) tip(rec *record) string {
-	for _, id := range []string{k["end"], k["HEAD"]} {
+	for _, id := range []string{k[keptEnd], k[keptHead]} {
 		if id != "" {
 			return id
 		}
@@ -148,7 +148,7 @@ func (k kept) tip(rec *record) string {
 
 // worked reports whether what was kept of it differs from what it began with.
 func (p place) worked(ctx context.Context, rec *record, kept kept) bool {
-	if rec.Base.Commit == "" || kept.tip(rec) == rec.Base.Commit && kept["saved"] == "" {
+	if rec.Base.Commit == "" || kept.tip(rec) == rec.Base.Commit && kept[keptSaved] == "" {
 		return false
 	}
 	r, err := p.k.keeper(p)
@@ -156,7 +156,7 @@ func (p place) worked(ctx context.Context, rec *record, kept kept) bool {
 		return true
 	}
 	return kept.tip(rec) != rec.Base.Commit ||
-		r.run(ctx, "diff-tree", "--quiet", rec.Base.Commit+"^{tree}", kept["saved"]) != nil
+		r.run(ctx, "diff-tree", "--quiet", rec.Base.Commit+"^{tree}", kept[keptSaved]) != nil
 }
 
 // unmerged reports whether there is work that no branch but the workspace's own has.
@@ -170,7 +170,7 @@ func (p place) unmerged(ctx context.Context, rec *record, c *caller, kept kept) 
 	}
 	tip := kept.tip(rec)
 	tree, err := r.out(ctx, "rev-parse", "--verify", tip+"^{tree}")
-	if err != nil || kept["saved"] != tree {
+	if err != nil || kept[keptSaved] != tree {
 		return true // what was saved last is in no commit yet
 	}
 	if tip == rec.Base.Commit {

@@ -238,7 +238,7 @@ func (m *merging) bringHome(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	kept["merged"] = id
+	kept[keptMerged] = id
 	return kept.write(m.p)
 }
 
