@@ -101,25 +101,37 @@ func ownedBy(rows []worktree.Row, s troupe.Session) (worktree.Row, bool) {
 	return rows[i], true
 }
 
-// match is the one of some worktrees that a name means: its own, that of its agent, one that begins so, or the
-// beginning of its agent's id.
-func (l looking) match(ctx context.Context, rows []worktree.Row, name string) (worktree.Row, error) {
+// match is the one of some worktrees that a person means by a word.
+func (l looking) match(ctx context.Context, rows []worktree.Row, word string) (worktree.Row, error) {
+	return matchRows(rows, func(row worktree.Row) ([]string, error) {
+		s, err := l.app.trees.session(ctx, row.Workspace.Session())
+		if isNotFound(err) {
+			return nil, nil
+		}
+		return []string{s.Name, l.known(ctx, row).Agent}, err
+	}, word)
+}
+
+// matchRows is the one of some worktrees that a word means: its own name, one of its agent's, one that begins so, or the
+// beginning of its agent's id. names are those of an agent; "" is none.
+func matchRows(rows []worktree.Row, names func(worktree.Row) ([]string, error), word string) (worktree.Row, error) {
 	var own, agents, begin, ids []worktree.Row
 	for _, row := range rows {
-		s, err := l.app.trees.session(ctx, row.Workspace.Session())
-		if err != nil && !isNotFound(err) {
-			return worktree.Row{}, err
-		}
-		if row.Workspace.Name == name {
+		w := row.Workspace
+		if w.Name == word {
 			own = append(own, row)
 		}
-		if err == nil && (strings.EqualFold(s.Name, name) || l.known(ctx, row).Agent == name) {
+		called, err := names(row)
+		if err != nil {
+			return worktree.Row{}, err
+		}
+		if slices.ContainsFunc(called, func(name string) bool { return strings.EqualFold(name, word) }) {
 			agents = append(agents, row)
 		}
-		if strings.HasPrefix(row.Workspace.Name, name) {
+		if strings.HasPrefix(w.Name, word) {
 			begin = append(begin, row)
 		}
-		if strings.HasPrefix(string(row.Workspace.Owner), name) || strings.HasPrefix(string(s.ID), name) {
+		if strings.HasPrefix(string(w.Owner), word) || strings.HasPrefix(string(w.Session()), word) {
 			ids = append(ids, row)
 		}
 	}
@@ -139,7 +151,7 @@ func (l looking) match(ctx context.Context, rows []worktree.Row, name string) (w
 		case 1:
 			return found.rows[0], nil
 		}
-		return worktree.Row{}, &troupe.UserError{Problem: fmt.Sprintf(found.many, name, namesOf(found.rows)),
+		return worktree.Row{}, &troupe.UserError{Problem: fmt.Sprintf(found.many, word, namesOf(found.rows)),
 			Hint: found.hint, Code: troupe.ExitUsage, Err: troupe.ErrAmbiguous}
 	}
 	return worktree.Row{}, troupe.ErrNotFound
