@@ -307,22 +307,9 @@ func (e *ending) refs(ctx context.Context, want map[string]string) error {
 // oldest makes one commit of what the agent's HEAD and branches have been and nothing else reaches; "" if all is
 // reached.
 func (e *ending) oldest(ctx context.Context, old, reached []string) (string, error) {
-	if len(old) == 0 {
-		return "", nil
-	}
-	slices.Sort(old)
-	list, err := e.r.feed(ctx, revisions(old, reached...), "rev-list",
-		"--stdin")
-	if err != nil {
+	old, err := lone(ctx, e.r, old, reached...)
+	if err != nil || len(old) == 0 {
 		return "", err
-	}
-	lone := map[string]bool{}
-	for id := range strings.Lines(list) {
-		lone[strings.TrimSpace(id)] = true
-	}
-	old = slices.DeleteFunc(old, func(id string) bool { return !lone[id] })
-	if len(old) == 0 {
-		return "", nil
 	}
 	tree, err := e.r.feed(ctx, "", "mktree")
 	if err != nil {

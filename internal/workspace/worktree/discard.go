@@ -2,7 +2,6 @@ package worktree
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -68,25 +67,19 @@ func discard(ctx context.Context, p place, rec *record, c *caller, kept kept) (r
 
 // gather is a commit that has what a tip has, with all of some commits in its history.
 func gather(ctx context.Context, p place, r repo, tip string, ids []string) (string, error) {
-	list, err := r.feed(ctx, revisions(ids, tip), "rev-list", "--stdin")
+	ids, err := lone(ctx, r, ids, tip)
 	if err != nil {
 		return "", err
 	}
-	lone := map[string]bool{}
-	for id := range strings.Lines(list) {
-		lone[strings.TrimSpace(id)] = true
-	}
-	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !lone[id] })
 	if len(ids) == 0 {
 		return tip, nil
 	}
-	slices.Sort(ids)
 	tree, err := r.out(ctx, "rev-parse", "--verify", tip+"^{tree}")
 	if err != nil {
 		return "", err
 	}
 	return p.k.commit(ctx, r, tree, "What "+p.ws.Name+" did, with what it had besides",
-		append([]string{tip}, slices.Compact(ids)...)...)
+		append([]string{tip}, ids...)...)
 }
 
 // Discard removes what Prune does, with work that is nowhere else: that stays below the ref alone which it says.
