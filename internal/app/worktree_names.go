@@ -25,7 +25,7 @@ func (l looking) one(ctx context.Context, q wire.WorktreeQuery) (worktree.Row, e
 	l.keepAgain(ctx, row)
 	clear(l.trees)                                                     // whether something runs is asked behind the look at what was opened
 	if row, err = l.keeper.Look(ctx, row.Workspace); isNotFound(err) { // there was nothing in it
-		return row, noWorktree(q.Name)
+		return row, noWorktree(q.Name, nil)
 	}
 	return row, err
 }
@@ -82,13 +82,23 @@ func (l looking) named(ctx context.Context, q wire.WorktreeQuery) (worktree.Row,
 			Problem: fmt.Sprintf("session %s has no folder of its own, or it was removed", s.ID),
 			Hint:    "`troupe worktrees --all` lists them.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
 	}
-	return worktree.Row{}, noWorktree(name)
+	return worktree.Row{}, noWorktree(name, rows)
 }
 
-func noWorktree(name string) error {
+// noWorktree is the error of a name that means none of those beside a folder.
+func noWorktree(name string, rows []worktree.Row) error {
+	hint := "`troupe worktrees --all` lists them."
+	if n := len(rows); n > 0 {
+		const most = 5
+		hint = "Beside this folder are: " + namesOf(rows[:min(n, most)])
+		if n > most {
+			hint += fmt.Sprintf(" and %d more", n-most)
+		}
+		hint += ". `troupe worktrees --all` lists all."
+	}
 	return &troupe.UserError{
 		Problem: fmt.Sprintf("there is no worktree named %q, and no agent of that name has one", name),
-		Hint:    "`troupe worktrees --all` lists them.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
+		Hint:    hint, Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
 }
 
 // ownedBy is the worktree of a session, or of the one whose folder it works in.
@@ -101,14 +111,15 @@ func ownedBy(rows []worktree.Row, s troupe.Session) (worktree.Row, bool) {
 	return rows[i], true
 }
 
-// match is the one of some worktrees that a person means by a word.
+// match is the one of some worktrees that a person means by a word. An agent has its number too, as conversations show
+// it: #2.
 func (l looking) match(ctx context.Context, rows []worktree.Row, word string) (worktree.Row, error) {
 	return matchRows(rows, func(row worktree.Row) ([]string, error) {
 		s, err := l.app.trees.session(ctx, row.Workspace.Session())
 		if isNotFound(err) {
 			return nil, nil
 		}
-		return []string{s.Name, l.known(ctx, row).Agent}, err
+		return []string{s.Name, l.known(ctx, row).Agent, l.number(ctx, s)}, err
 	}, word)
 }
 
@@ -155,6 +166,19 @@ func matchRows(rows []worktree.Row, names func(worktree.Row) ([]string, error), 
 			Hint: found.hint, Code: troupe.ExitUsage, Err: troupe.ErrAmbiguous}
 	}
 	return worktree.Row{}, troupe.ErrNotFound
+}
+
+// number is an agent's in its tree, in order of birth; "" for a main agent.
+func (l looking) number(ctx context.Context, s troupe.Session) string {
+	t, err := l.treeOf(ctx, s.Root)
+	if err != nil {
+		return ""
+	}
+	i := slices.IndexFunc(t.Sessions, func(o troupe.Session) bool { return o.ID == s.ID })
+	if i < 1 {
+		return ""
+	}
+	return fmt.Sprintf("#%d", i)
 }
 
 // namesOf are their names; with the folder that each is beside where that is not the same of all.

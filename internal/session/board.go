@@ -178,18 +178,33 @@ func (tw *teamwork) tellMembers(ctx context.Context, say func(troupe.Session) (t
 	return len(mail), err
 }
 
-// memberEnded does on the board what the end of a member's run means: what it had begun is given back if it failed or
-// was stopped, and if it is idle an open item is offered to it, each one once.
-func (tw *teamwork) memberEnded(ctx context.Context, o troupe.Outcome) error {
-	if tw.a.st.Team == nil || o.Team != tw.a.st.Team.Name {
+// membersEnded does on the board what the ends of members' runs mean: what one had begun that failed or was stopped
+// is given back, in the transaction that logs its end, for no other process does it later; then one that is idle is
+// offered an open item, each one once.
+func (tw *teamwork) membersEnded(ctx context.Context, ends []troupe.Outcome) error {
+	if tw.a.st.Team == nil {
 		return nil
 	}
-	if o.Status != troupe.Completed {
-		items := tw.a.st.Board.GivenBack(o.Name)
-		if len(items) == 0 {
-			return nil
+	ends = slices.DeleteFunc(ends, func(o troupe.Outcome) bool { return o.Team != tw.a.st.Team.Name })
+	for _, o := range ends {
+		if items := tw.a.st.Board.GivenBack(o.Name); o.Status != troupe.Completed && len(items) > 0 {
+			if err := tw.a.stage(troupe.BoardChanged{Items: items}); err != nil {
+				return err
+			}
 		}
-		return tw.a.stage(troupe.BoardChanged{Items: items})
+	}
+	for _, o := range ends {
+		if err := tw.offer(ctx, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// offer has a member that is idle know of an open item.
+func (tw *teamwork) offer(ctx context.Context, o troupe.Outcome) error {
+	if o.Status != troupe.Completed {
+		return nil
 	}
 	for _, it := range tw.a.st.Board.Next(o.Name) {
 		id := troupe.OfferMailID(o.Session, it.ID)
