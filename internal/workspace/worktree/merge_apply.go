@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/disk"
 )
 
@@ -135,7 +136,7 @@ func stillWas(folder *os.Root, base string, c Change) (fs.FileInfo, error) {
 		return nil, ErrMoved
 	case info.Mode()&fs.ModeSymlink != 0:
 		to, err := folder.Readlink(base)
-		if err == nil && (!c.WasLink || touchHash([]byte(to)) != c.Was) {
+		if err == nil && (!c.WasLink || troupe.ContentHash([]byte(to)) != c.Was) {
 			err = ErrMoved
 		}
 		return info, err
@@ -147,7 +148,7 @@ func stillWas(folder *os.Root, base string, c Change) (fs.FileInfo, error) {
 		return nil, err
 	}
 	data, _, err := disk.ReadFrom(f, 4<<30)
-	if err == nil && touchHash(data) != c.Was {
+	if err == nil && troupe.ContentHash(data) != c.Was {
 		err = ErrMoved
 	}
 	return info, err
