@@ -72,7 +72,8 @@ func (w *workspaces) whose(err error) error {
 			what = "went back out of it"
 		}
 		return &troupe.UserError{Err: err, Code: troupe.ExitUsage,
-			Problem: fmt.Sprintf("the worktree name %q is taken by a session that %s (%s)", by.Name, what, by.Session()),
+			Problem: fmt.Sprintf("the worktree name %q is taken by a session that %s (%s)", by.Name, what,
+				by.Session()),
 			Hint: fmt.Sprintf("Choose another name. `troupe worktrees prune %s` frees this one once you have its work.",
 				by.Name)}
 	}

@@ -15,15 +15,16 @@ import (
 // What people type for a worktree means one beside their folder: a command that writes must not go to another project
 // because of a word that happens to begin a name or an id there. Only a whole id of a session is meant wherever it is.
 
-// one is the worktree that a name means, and what it holds. If its agent's end could not be kept, it is closed first, as
-// by list.
+// one is the worktree that a name means, and what it holds. If its agent's end could not be kept, it is closed first,
+// as by list.
 func (l looking) one(ctx context.Context, q wire.WorktreeQuery) (worktree.Row, error) {
 	row, err := l.named(ctx, q)
 	if err != nil {
 		return row, err
 	}
 	l.keepAgain(ctx, row)
-	clear(l.trees)                                                     // whether something runs is asked behind the look at what was opened
+	// whether something runs is asked behind the look at what was opened
+	clear(l.trees)
 	if row, err = l.keeper.Look(ctx, row.Workspace); isNotFound(err) { // there was nothing in it
 		return row, noWorktree(q.Name, nil)
 	}
@@ -123,8 +124,8 @@ func (l looking) match(ctx context.Context, rows []worktree.Row, word string) (w
 	}, word)
 }
 
-// matchRows is the one of some worktrees that a word means: its own name, one of its agent's, one that begins so, or the
-// beginning of its agent's id. names are those of an agent; "" is none.
+// matchRows is the one of some worktrees that a word means: its own name, one of its agent's, one that begins so, or
+// the beginning of its agent's id. names are those of an agent; "" is none.
 func matchRows(rows []worktree.Row, names func(worktree.Row) ([]string, error), word string) (worktree.Row, error) {
 	var own, agents, begin, ids []worktree.Row
 	for _, row := range rows {

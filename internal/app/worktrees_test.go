@@ -26,8 +26,8 @@ func TestNoSuchWorktree(t *testing.T) {
 	}
 }
 
-// TestMatchRows: a word means the same worktree to a person and to an agent: one of that name, of an agent of that name,
-// one that begins so, or one of a session whose id begins so, in that order.
+// TestMatchRows: a word means the same worktree to a person and to an agent: one of that name, of an agent of that
+// name, one that begins so, or one of a session whose id begins so, in that order.
 func TestMatchRows(t *testing.T) {
 	row := func(name string, owner, main troupe.SessionID) worktree.Row {
 		return worktree.Row{Workspace: troupe.Workspace{Name: name, Owner: owner, Main: main}}

@@ -243,8 +243,8 @@ func ran(e *troupe.Evidence, text string) bool {
 }
 
 // line is a line of a result. In prose, what stands between quotes or marks of code is left out: that is about
-// something, and says nothing itself. What is opened there and never closed is prose. next is the line of code below it,
-// if it announces one.
+// something, and says nothing itself. What is opened there and never closed is prose. next is the line of code below
+// it, if it announces one.
 type line struct {
 	text, prose string
 	code        bool

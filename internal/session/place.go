@@ -107,8 +107,9 @@ const (
 // those that follow, closed at the end of the run. Tools wait for the first two, and the end for the last.
 type place struct {
 	a *actor
-	// shares is whose folder a child works in, if it is not its own, and of the tree that a child's own borrows from; ""
-	// if neither is so. Both are set for life. A main agent moves, and is no other agent in the folder that it leaves.
+	// shares is whose folder a child works in, if it is not its own, and of the tree that a child's own borrows from;
+	// "" if neither is so. Both are set for life. A main agent moves, and is no other agent in the folder that it
+	// leaves.
 	shares troupe.SessionID
 	of     string
 	doing  placeOp

@@ -67,8 +67,8 @@ func TestChangesLookAtContent(t *testing.T) {
 	}
 }
 
-// TestChangesKeepsErrors: what one of several looks could not tell is not forgotten for those behind it, and a list that
-// was cut is not taken for a whole one.
+// TestChangesKeepsErrors: what one of several looks could not tell is not forgotten for those behind it, and a list
+// that was cut is not taken for a whole one.
 func TestChangesKeepsErrors(t *testing.T) {
 	slow := errors.New("git took too long")
 	for _, args := range [][]string{{"stash", "pop"}, {"rebase", "--exec", "make", "main"}, {"reset", "--hard"}} {

@@ -38,8 +38,10 @@ it is a patch for git apply, whole and with what binary files hold.`,
 				d.Text = console.Visible(d.Text)
 			}
 			fmt.Fprint(c.Err, c.Beside(d.Worktree))
-			if _, err = fmt.Fprint(console.Verbatim(c.Out), console.PaintDiff(c.Color(c.OutTTY), d.Text)); err == nil && d.Cut {
-				fmt.Fprintf(c.Err, "\nIt goes on. All of it: troupe diff %s > FILE\n", console.Line(d.Worktree.Name, 64))
+			_, err = fmt.Fprint(console.Verbatim(c.Out), console.PaintDiff(c.Color(c.OutTTY), d.Text))
+			if err == nil && d.Cut {
+				fmt.Fprintf(c.Err, "\nIt goes on. All of it: troupe diff %s > FILE\n",
+					console.Line(d.Worktree.Name, 64))
 			}
 			return err
 		}),

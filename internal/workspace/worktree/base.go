@@ -186,7 +186,7 @@ func (r repo) unstage(ctx context.Context, c *caller, tree string, hidden func(s
 			changed = append(changed, name)
 			continue
 		}
-		b.Left = append(b.Left, name+": no agent may read it")
+		b.Left = append(b.Left, name+leftHidden)
 		fmt.Fprintf(&undo, "%s %s\t%s\x00", was[0], was[2], name)
 	}
 	if undo.Len() == 0 {
@@ -221,7 +221,7 @@ func leave(k *Keeper, top string, s *scan, hidden func(string) bool) []string {
 		case isTemp(filepath.Base(name)):
 			return true // of a change that is under way, or was when its process died
 		case hidden != nil && hidden(path):
-			left = append(left, name+": no agent may read it")
+			left = append(left, name+leftHidden)
 			return true
 		}
 		return false

@@ -171,7 +171,7 @@ func (p place) unhide(s *scan, hidden func(string) bool) (left []string, err err
 		if err != nil || !hidden(filepath.Join(p.ws.Top, name)) && !hidden(filepath.Join(p.ws.Of, name)) {
 			return false
 		}
-		left, err = append(left, name+": no agent may read it"), root.Remove(filepath.FromSlash(name))
+		left, err = append(left, name+leftHidden), root.Remove(filepath.FromSlash(name))
 		return true
 	})
 	return left, err

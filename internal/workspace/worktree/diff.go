@@ -82,7 +82,8 @@ func compare(ctx context.Context, r repo, from, to string, form Form) (text stri
 		return "", false, fmt.Errorf("git diff: %w", err)
 	}
 	if out.Cut && form == ToApply {
-		return "", false, fmt.Errorf("the patch is longer than %d MB; git apply takes what `git diff %.12s <its branch>` says",
+		return "", false, fmt.Errorf("the patch is longer than %d MB; git apply takes what `git diff %.12s <its "+
+			"branch>` says",
 			patchMost>>20, from)
 	}
 	return out.Buf.String(), out.Cut, nil

@@ -1,9 +1,9 @@
 // Package worktree makes, keeps, rebuilds and ends the folders that agents work in: ADR 0041.
 //
-// A workspace has a keeper, a bare repository that is the runtime's own, and git is run under its configuration. What an
-// agent can write, its repository included, is read there as data: no setting of it counts, no link out of its folder is
-// followed, and nothing waits for a pipe. The one other repository that git is run in is the caller's, which may be
-// another agent's: there our settings stand over its own, and no program that it names is run.
+// A workspace has a keeper, a bare repository that is the runtime's own, and git is run under its configuration. What
+// an agent can write, its repository included, is read there as data: no setting of it counts, no link out of its
+// folder is followed, and nothing waits for a pipe. The one other repository that git is run in is the caller's, which
+// may be another agent's: there our settings stand over its own, and no program that it names is run.
 //
 // Every operation can be done again after a process died at any moment of it. Those on one workspace exclude each
 // other, between processes too, and so do the writes to one caller's repository; the other parts run side by side.
@@ -91,8 +91,8 @@ type Ending struct {
 	Began string
 	// Going is called when the folder is about to be removed, and is there still; nil: nothing is to be told.
 	Going func(ctx context.Context)
-	// If is what was known of it when nobody worked there: where it was opened since, it is not closed, and the error is
-	// ErrOpened. nil: whoever closes it is the one that works there.
+	// If is what was known of it when nobody worked there: where it was opened since, it is not closed, and the error
+	// is ErrOpened. nil: whoever closes it is the one that works there.
 	If *Row
 }
 
@@ -259,8 +259,7 @@ func (p place) there(rec *record) (bool, error) {
 }
 
 // isOf reports whether a folder is the one that was made: another one of its name, whoever made that, has nothing of
-// the
-// agent's, and what is missing in it was not removed by the agent.
+// the agent's, and what is missing in it was not removed by the agent.
 func (rec *record) isOf(folder string, info fs.FileInfo) bool {
 	if rec.Inode == 0 {
 		return rec.State != making

@@ -38,8 +38,8 @@ type Row struct {
 	Problem string
 }
 
-// Names is all workspaces of the tree that begins at a folder, the oldest first, by what is written down of them; "": of
-// all trees. What they hold, and how large they are, is not looked at: that takes git, and walks.
+// Names is all workspaces of the tree that begins at a folder, the oldest first, by what is written down of them; "":
+// of all trees. What they hold, and how large they are, is not looked at: that takes git, and walks.
 func (k *Keeper) Names(of string) ([]Row, error) {
 	all, err := recordsOf(k, of)
 	rows := make([]Row, len(all))

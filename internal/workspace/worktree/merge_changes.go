@@ -56,7 +56,7 @@ type side struct {
 	folded map[string]string
 }
 
-// modeLink and modeRepo are what a tree has for links and for other repositories.
+// Modes that a tree has for links, for other repositories, and for files that can be run.
 const (
 	modeLink = "120000"
 	modeRepo = "160000"
