@@ -372,16 +372,6 @@ func (h *Hub) Send(ctx context.Context, root troupe.SessionID,
 	return true, t.send(ctx, build)
 }
 
-// Look hears what another process has left in the mailboxes of a tree that is hosted here.
-func (h *Hub) Look(ctx context.Context, root troupe.SessionID) error {
-	t := h.hold(root)
-	if t == nil {
-		return nil
-	}
-	defer h.unhold(t)
-	return t.look(ctx)
-}
-
 // Move has a sub-agent that its parent waits for go on in the background; of the main agent, every agent and
 // command that it waits for. It returns false if nothing can be waiting for it. Otherwise told, which may be nil and
 // must not block, hears once what came of it, unless the tree is lost before that.

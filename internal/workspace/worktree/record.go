@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -25,6 +26,7 @@ type record struct {
 	Workspace     troupe.Workspace
 	Base          troupe.WorkspaceBase
 	State         string
+	Opened        int // how often an agent was let in
 	Made, Changed time.Time
 	// Inode and Born are of the folder that was about to get the name: an inode alone may be another folder's later.
 	Inode uint64 `json:",omitempty"`
@@ -80,6 +82,14 @@ func (k *Keeper) write(p place, rec *record) error {
 		err = disk.Replace(filepath.Join(p.folder, "record.json"), data, 0o600)
 	}
 	return err
+}
+
+// recordsOf are those of the tree that begins at a folder, the oldest first; "": of all trees.
+func recordsOf(k *Keeper, of string) ([]*record, error) {
+	all, err := k.records()
+	all = slices.DeleteFunc(all, func(rec *record) bool { return of != "" && rec.Workspace.Of != of })
+	slices.SortFunc(all, func(a, b *record) int { return a.Made.Compare(b.Made) })
+	return all, err
 }
 
 // records are all workspaces that can be read. One that cannot hides none of the others.
