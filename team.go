@@ -9,9 +9,19 @@ type Team struct {
 	Description string `json:"description,omitempty"` // what it is for
 }
 
+// NewMember is an agent that a team begins with. It is there from the birth of its lead on, and idle until it is
+// written to.
+type NewMember struct {
+	Name   string `json:"name"`
+	Type   string `json:"type,omitempty"`   // "" is GeneralAgent
+	Prompt string `json:"prompt,omitempty"` // what it is told of its part, before any message
+}
+
 // TeamChanged says which team the session leads from here on; nil: none any more.
 type TeamChanged struct {
 	Team *Team `json:"team,omitempty"`
+	// Members are those that were born with the session. Others are in the events of the calls that started them.
+	Members []Task `json:"members,omitempty"`
 }
 
 // Kind implements Body.

@@ -52,6 +52,7 @@ func (p *parser) ours(root node) Settings {
 		"deniedMcpServers":       func(n node) { p.serverNames(n, &s.MCP.Denied) },
 
 		"worktree": func(n node) { worktreeOf(p, n, &s.Worktree) },
+		"teams":    func(n node) { teamsOf(p, n, &s.Teams) },
 		"fetch": func(n node) {
 			p.object(n, "fetch.", map[string]func(node){
 				"local_hosts": func(n node) { p.localHosts(n, &s.LocalHosts) },

@@ -272,6 +272,14 @@ func (l *layer) onto(out *Settings, all []bound) {
 		maps.Copy(merged, l.settings.Providers)
 		out.Providers = merged
 	}
+	if len(l.settings.Teams) > 0 {
+		merged := maps.Clone(out.Teams)
+		if merged == nil {
+			merged = map[string]Team{}
+		}
+		maps.Copy(merged, l.settings.Teams)
+		out.Teams = merged
+	}
 	if l.Scope == ScopeUser && !l.claude {
 		out.Path = l.Path
 		own := l.settings.Permissions

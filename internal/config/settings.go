@@ -37,6 +37,8 @@ type Settings struct {
 	Plugins PluginSettings
 	// Worktree is how folders are made for agents.
 	Worktree Worktree
+	// Teams are those that can be begun by their names.
+	Teams map[string]Team
 }
 
 // Worktree says how a folder of an agent's own is made.

@@ -218,6 +218,16 @@ func equalItems(a, b troupe.BoardItem) bool {
 		a.Status == b.Status && a.Owner == b.Owner
 }
 
+// BegunBy are the ids of the items that an agent has in progress.
+func (b board) BegunBy(owner string) (ids []string) {
+	for _, it := range b.Items {
+		if it.Status == troupe.BoardInProgress && strings.EqualFold(it.Owner, owner) {
+			ids = append(ids, it.ID)
+		}
+	}
+	return ids
+}
+
 // blockers are the items that keep one from being begun.
 func (b board) blockers(it troupe.BoardItem) (open []string) {
 	for _, id := range it.BlockedBy {

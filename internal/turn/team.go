@@ -20,6 +20,11 @@ func teamChanged(f *fold, b troupe.TeamChanged) error {
 		return f.refuse("only the main agent leads a team")
 	}
 	f.s.Team = b.Team
+	for _, m := range b.Members {
+		m.Status, m.EndedAt = troupe.TaskCompleted, f.e.At // idle
+		f.s.Tasks = append(f.s.Tasks, m)
+		f.s.forks = max(f.s.forks, m.Coord.Call+1) // what people make of the session is counted on from there
+	}
 	return nil
 }
 
@@ -46,6 +51,11 @@ func leaveBy(d *decision) (by time.Time) {
 		}
 	}
 	return by
+}
+
+// LeavesBy is when the run there is has to be over because the lead of its team wants that; zero: it does not.
+func LeavesBy(s *State, unread []troupe.Mail) time.Time {
+	return leaveBy(&decision{s: s, in: &Inputs{Unread: unread}})
 }
 
 // dismissed reports whether the run has had its time to come to an end.
