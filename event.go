@@ -262,6 +262,7 @@ type RequestAnswered struct {
 	Mail        MailID      `json:"mail,omitempty"`   // the mail that brought it; "" if a deadline did
 	Caller      *Caller     `json:"caller,omitempty"` // who answered; nil: a rule or a deadline did
 	Auto        bool        `json:"auto,omitempty"`   // the model of mode auto did
+	Lead        bool        `json:"lead,omitempty"`   // the lead of the team did
 	// Input replaces what was asked about, and Places are those of the call with it; only hooks say that.
 	Input  string `json:"input,omitempty"`
 	Places string `json:"places,omitempty"`
@@ -272,7 +273,7 @@ func (b RequestAnswered) Answer() *Answer {
 	return &Answer{
 		Request: b.ID, Coord: Coord{Reply: b.Reply, Call: b.Call}, By: b.By, Effect: b.Effect, Note: b.Note,
 		Rule: b.Rule,
-		Said: b.Said, Mode: b.Mode, Auto: b.Auto,
+		Said: b.Said, Mode: b.Mode, Auto: b.Auto, Lead: b.Lead,
 	}
 }
 

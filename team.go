@@ -52,6 +52,12 @@ const (
 	MessageWords            MessageType = ""
 	MessageShutdown         MessageType = "shutdown_request"  // of the lead: end what you do, and stay ended
 	MessageShutdownResponse MessageType = "shutdown_response" // with Approve: it does; else why not
+
+	// What a member asks about its plan and about its calls is the runtime's to send; the answers are its lead's.
+	MessagePlan               MessageType = "plan_approval_request"
+	MessagePlanResponse       MessageType = "plan_approval_response"
+	MessagePermission         MessageType = "permission_request"
+	MessagePermissionResponse MessageType = "permission_response"
 )
 
 // MessageAssigned is the runtime's, in the name of the lead: an item of the board that is the receiver's, or could be.
@@ -59,7 +65,20 @@ const MessageAssigned MessageType = "task_assigned"
 
 // MessageTypes are those that an agent may name.
 func MessageTypes() []string {
-	return []string{string(MessageShutdown), string(MessageShutdownResponse)}
+	return []string{string(MessageShutdown), string(MessageShutdownResponse), string(MessagePlanResponse),
+		string(MessagePermissionResponse)}
+}
+
+// Answers is the kind of request that a message of this type answers; "": it answers none.
+func (t MessageType) Answers() RequestKind {
+	switch t {
+	case MessagePlanResponse:
+		return RequestPlan
+	case MessagePermissionResponse:
+		return RequestPermission
+	case MessageWords, MessageShutdown, MessageShutdownResponse, MessagePlan, MessagePermission, MessageAssigned:
+	}
+	return ""
 }
 
 // AgentMessage is what a piece of mail from one agent to another says beside its words.
@@ -73,6 +92,8 @@ type AgentMessage struct {
 	Approve bool   `json:"approve,omitempty"`
 	// Waited is for how long it lay in the mailbox; set in the log.
 	Waited int64 `json:"waited_ms,omitempty"`
+	// Lead is the receiver's part in the request that it tells of.
+	Lead LeadPart `json:"lead,omitempty"`
 	// Until is when a run of the receiver is ended that is not over by then; of MessageShutdown.
 	Until time.Time `json:"until,omitzero"`
 }

@@ -68,6 +68,9 @@ type letter struct {
 
 // sendMessage puts words into the mailboxes of other agents. Those that have ended go on with them.
 func (ts *tasks) sendMessage(ctx context.Context, c turn.Call, in troupe.SendMessage) error {
+	if in.Type.Answers() != "" {
+		return ts.answerMember(ctx, c, in)
+	}
 	file, err := ts.keepLong(c, &in)
 	if err != nil {
 		return ts.a.stage(resultOf(c, err.Error(), true))

@@ -79,11 +79,22 @@ func renderMessage(m troupe.Mail) []troupe.Block {
 	if msg.Re != "" {
 		fmt.Fprintf(&b, " answers=%q", attr(string(msg.Re)))
 	}
-	if msg.Type == troupe.MessageShutdownResponse {
+	if msg.Type == troupe.MessageShutdownResponse || msg.Type.Answers() != "" {
 		fmt.Fprintf(&b, " approve=\"%v\"", msg.Approve)
 	}
 	fmt.Fprintf(&b, ">\n%s\n</agent-message>", troupe.Escape(troupe.JoinText(m.Blocks)))
-	if msg.Type == troupe.MessageShutdown {
+	switch msg.Type {
+	case troupe.MessagePlan:
+		b.WriteString("\n" + reminder("This member plans, and changes nothing before its plan is approved. Answer "+
+			"with SendMessage (type plan_approval_response, request_id "+attr(string(m.ID))+", approve true, or "+
+			"false with what to change)."+others(msg.Lead)))
+	case troupe.MessagePermission:
+		b.WriteString("\n" + reminder("This member waits for leave to do this. Answer with SendMessage (type "+
+			"permission_response, request_id "+attr(string(m.ID))+", approve true or false, and why). Allow only what "+
+			"you would do yourself for the user's task."+others(msg.Lead)))
+	case troupe.MessageWords, troupe.MessageShutdownResponse, troupe.MessagePlanResponse,
+		troupe.MessagePermissionResponse, troupe.MessageAssigned:
+	case troupe.MessageShutdown:
 		b.WriteString("\n" + reminder("Your team's lead wants you to come to an end. Finish or undo what is half "+
 			"done, "+
 			"answer with SendMessage (type shutdown_response, request_id "+attr(string(m.ID))+", approve true, or "+
@@ -91,6 +102,16 @@ func renderMessage(m troupe.Mail) []troupe.Block {
 			msg.Until.UTC().Format(time.TimeOnly)+" UTC is stopped."))
 	}
 	return []troupe.Block{troupe.Text(b.String())}
+}
+
+// others says whose yes counts where the lead's does not.
+func others(part troupe.LeadPart) string {
+	if part == troupe.LeadMay {
+		return ""
+	}
+	return " Your mode does not allow by itself what it would do then, so that a yes is the user's, who is asked " +
+		"too; " +
+		"your no counts."
 }
 
 // age is how long ago something was, in words.
