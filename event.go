@@ -225,8 +225,11 @@ type ToolFinished struct {
 	Interrupt  bool      `json:"interrupted,omitempty"` // it may have taken effect
 	Outcome    *Outcome  `json:"outcome,omitempty"`     // set for the end of a child
 	Mail       MailID    `json:"mail,omitempty"`        // the mail that brought it
-	// Task: what the call began goes on in the background, as this.
-	Task *Task `json:"task,omitempty"`
+	// Task: what the call began goes on in the background, as this. Tasks are those that a message to all has going.
+	Task  *Task  `json:"task,omitempty"`
+	Tasks []Task `json:"tasks,omitempty"`
+	// Sent are the agents that the call has written to.
+	Sent []SessionID `json:"sent,omitempty"`
 	// Usage and Cost are of a model that the tool itself asked.
 	Usage Usage `json:"usage,omitzero"`
 	Cost  Money `json:"cost,omitempty"`

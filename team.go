@@ -60,6 +60,9 @@ const (
 	MessagePermissionResponse MessageType = "permission_response"
 )
 
+// MessageChatter is the runtime's, to the lead: two of its team write to each other and do nothing.
+const MessageChatter MessageType = "chatter"
+
 // MessageAssigned is the runtime's, in the name of the lead: an item of the board that is the receiver's, or could be.
 const MessageAssigned MessageType = "task_assigned"
 
@@ -76,7 +79,8 @@ func (t MessageType) Answers() RequestKind {
 		return RequestPlan
 	case MessagePermissionResponse:
 		return RequestPermission
-	case MessageWords, MessageShutdown, MessageShutdownResponse, MessagePlan, MessagePermission, MessageAssigned:
+	case MessageWords, MessageShutdown, MessageShutdownResponse, MessagePlan, MessagePermission, MessageAssigned,
+		MessageChatter:
 	}
 	return ""
 }
@@ -94,6 +98,10 @@ type AgentMessage struct {
 	Waited int64 `json:"waited_ms,omitempty"`
 	// Lead is the receiver's part in the request that it tells of.
 	Lead LeadPart `json:"lead,omitempty"`
+	// Streak is how many messages its sender and receiver have written to each other without a tool call between
+	// them, as the sender knows it. Chatter is the same where both are told that it is too many.
+	Streak  int `json:"streak,omitempty"`
+	Chatter int `json:"chatter,omitempty"`
 	// Until is when a run of the receiver is ended that is not over by then; of MessageShutdown.
 	Until time.Time `json:"until,omitzero"`
 }

@@ -87,7 +87,7 @@ func TestParse(t *testing.T) {
 			Deny: []string{"Read(.env)"}, Ask: []string{}, AskSeconds: 30},
 		Agents: Agents{
 			MaxActive: 3, MaxTotal: 9, MaxTokens: 5_000_000_000, MaxCostUSD: 2.5, MaxSeconds: 600, AskAboveUSD: 1.25,
-			WaitAboveUSD: 3, Fork: true,
+			WaitAboveUSD: 3, MaxMessages: 20, Fork: true,
 			EachTokens: 7, EachCostUSD: 0.5, EachSeconds: 60,
 		},
 		Sandbox: defaults().Sandbox,

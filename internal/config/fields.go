@@ -87,6 +87,7 @@ func (p *parser) ours(root node) Settings {
 				"background_seconds": func(n node) { p.integer(n, &a.BackgroundSeconds, maxSeconds) },
 				"ask_above_usd":      func(n node) { p.dollars(n, &a.AskAboveUSD) },
 				"wait_above_usd":     func(n node) { p.dollars(n, &a.WaitAboveUSD) },
+				"max_messages":       func(n node) { p.count(n, &a.MaxMessages) },
 				"fork":               func(n node) { p.boolean(n, &a.Fork) },
 			})
 		},

@@ -243,6 +243,9 @@ func (l *layer) onto(out *Settings, all []bound) {
 	if l.has("agents.wait_above_usd") {
 		out.Agents.WaitAboveUSD = l.settings.Agents.WaitAboveUSD
 	}
+	if l.has("agents.max_messages") {
+		out.Agents.MaxMessages = l.settings.Agents.MaxMessages
+	}
 	if l.has("agents.fork") {
 		out.Agents.Fork = l.settings.Agents.Fork
 	}

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -93,7 +94,7 @@ func renderMessage(m troupe.Mail) []troupe.Block {
 			"permission_response, request_id "+attr(string(m.ID))+", approve true or false, and why). Allow only what "+
 			"you would do yourself for the user's task."+others(msg.Lead)))
 	case troupe.MessageWords, troupe.MessageShutdownResponse, troupe.MessagePlanResponse,
-		troupe.MessagePermissionResponse, troupe.MessageAssigned:
+		troupe.MessagePermissionResponse, troupe.MessageAssigned, troupe.MessageChatter:
 	case troupe.MessageShutdown:
 		b.WriteString("\n" + reminder("Your team's lead wants you to come to an end. Finish or undo what is half "+
 			"done, "+
@@ -101,8 +102,35 @@ func renderMessage(m troupe.Mail) []troupe.Block {
 			"false with why not), and end your turn. What is not over by "+
 			msg.Until.UTC().Format(time.TimeOnly)+" UTC is stopped."))
 	}
+	if msg.Chatter > 0 {
+		b.WriteString("\n" + reminder(Chatter(attr(msg.Name), msg.Chatter)))
+	}
 	return []troupe.Block{troupe.Text(b.String())}
 }
+
+// Chatter is what each of two agents is told that write to each other and do nothing.
+func Chatter(with string, messages int) string {
+	return fmt.Sprintf("You and %s have written each other %d messages, and neither has done anything between them. "+
+		"Do "+
+		"what is to be done, or end your turn: there is nothing to thank for. Your team's lead was told.", with,
+		messages)
+}
+
+// talkedTo counts a message to another agent. Each of a pair counts what both have written since its own last call of
+// a tool; the smaller number is since that of either, and it travels with the messages.
+func talkedTo(f *fold, to troupe.SessionID, read int) {
+	chat := maps.Clone(f.s.chat)
+	if chat == nil {
+		chat = make(map[troupe.SessionID]int)
+	}
+	if chat[to]++; read > 0 {
+		chat[to] = min(chat[to], read)
+	}
+	f.s.chat = chat
+}
+
+// Streak is how many messages the session and another one have written to each other since either has done anything.
+func Streak(s *State, with troupe.SessionID) int { return s.chat[with] }
 
 // others says whose yes counts where the lead's does not.
 func others(part troupe.LeadPart) string {
