@@ -225,8 +225,11 @@ type ToolFinished struct {
 	Interrupt  bool      `json:"interrupted,omitempty"` // it may have taken effect
 	Outcome    *Outcome  `json:"outcome,omitempty"`     // set for the end of a child
 	Mail       MailID    `json:"mail,omitempty"`        // the mail that brought it
-	// Task: what the call began goes on in the background, as this.
-	Task *Task `json:"task,omitempty"`
+	// Task: what the call began goes on in the background, as this. Tasks are those that a message to all has going.
+	Task  *Task  `json:"task,omitempty"`
+	Tasks []Task `json:"tasks,omitempty"`
+	// Sent are the agents that the call has written to.
+	Sent []SessionID `json:"sent,omitempty"`
 	// Usage and Cost are of a model that the tool itself asked.
 	Usage Usage `json:"usage,omitzero"`
 	Cost  Money `json:"cost,omitempty"`
@@ -262,6 +265,7 @@ type RequestAnswered struct {
 	Mail        MailID      `json:"mail,omitempty"`   // the mail that brought it; "" if a deadline did
 	Caller      *Caller     `json:"caller,omitempty"` // who answered; nil: a rule or a deadline did
 	Auto        bool        `json:"auto,omitempty"`   // the model of mode auto did
+	Lead        bool        `json:"lead,omitempty"`   // the lead of the team did
 	// Input replaces what was asked about, and Places are those of the call with it; only hooks say that.
 	Input  string `json:"input,omitempty"`
 	Places string `json:"places,omitempty"`
@@ -272,7 +276,7 @@ func (b RequestAnswered) Answer() *Answer {
 	return &Answer{
 		Request: b.ID, Coord: Coord{Reply: b.Reply, Call: b.Call}, By: b.By, Effect: b.Effect, Note: b.Note,
 		Rule: b.Rule,
-		Said: b.Said, Mode: b.Mode, Auto: b.Auto,
+		Said: b.Said, Mode: b.Mode, Auto: b.Auto, Lead: b.Lead,
 	}
 }
 

@@ -217,6 +217,11 @@ func OfferMailID(to SessionID, item string) MailID {
 	return MailID(fmt.Sprintf("offer:%s:%s", to, item))
 }
 
+// StuckMailID is the id under which an agent is told once that an item of the board keeps others waiting.
+func StuckMailID(to SessionID, item string) MailID {
+	return MailID(fmt.Sprintf("stuck:%s:%s", to, item))
+}
+
 const newsMail = "news:"
 
 // NewsMailID is the id of what a session is told of tools that servers got or took back, when its log had seq events.

@@ -46,6 +46,9 @@ type Policy struct {
 	// WaitAbove is how much money a session has to save by it to wait, with its first call, for another session's call
 	// to have the provider cache what both begin with; 0: none waits.
 	WaitAbove Money `json:"wait_above,omitempty"`
+	// MaxMessages is how many messages two agents write to each other, without a tool call of either between them,
+	// before they and the lead of their team are told; 0: however many.
+	MaxMessages int `json:"max_messages,omitempty"`
 	// Gather is how long a session that has ended waits for more tasks to end before the end
 	// of one wakes it: what ends together is told together.
 	Gather time.Duration `json:"gather,omitempty"`

@@ -165,6 +165,7 @@ func (a runs) runSettings(b wire.Begin, from config.Settings, p *profiles, befor
 	if !b.Attended {
 		s.Policy.Patience = time.Duration(from.RetrySeconds) * time.Second
 	}
+	s.Policy.MaxMessages = from.Agents.MaxMessages
 	s.Policy.WaitAbove = troupe.Dollars(from.Agents.WaitAboveUSD)
 	s.Policy.AutoBackground = time.Duration(from.Agents.BackgroundSeconds) * time.Second
 	if s.Fallback == "" {

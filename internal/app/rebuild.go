@@ -72,6 +72,10 @@ func (r *rebuilding) add(e troupe.Event) error {
 	switch b := e.Body.(type) {
 	case troupe.ToolStarted:
 		r.kids[b.Child] = true
+	case troupe.TeamChanged:
+		for _, m := range b.Members {
+			r.kids[troupe.SessionID(m.ID)] = true
+		}
 	case troupe.MailDelivered:
 		for i := range b.Mail {
 			if f := b.Mail[i].Forked; f != nil && f.Task != nil {

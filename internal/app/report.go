@@ -135,7 +135,8 @@ func (a sessions) Report(ctx context.Context, id troupe.SessionID) (wire.Report,
 		Type: "result", SessionID: s.Root, Name: main.Name, Status: main.Status, Cause: main.Cause,
 		Result: main.Result, Error: main.Error, Usage: t.Sum.Tally.Usage,
 		CostUSD: t.Sum.Tally.Cost.Dollars(), DurationMS: wire.DurationMS(main, t.now(main.ID, now)),
-		NumTurns: main.Tally.Turns, Agents: a.app.rows(t), Scratchpad: scratchpadsOf(a.app).kept(s.Root),
+		NumTurns: main.Tally.Turns, Agents: a.app.rows(t),
+		Common: wire.Common{Scratchpad: scratchpadsOf(a.app).kept(s.Root)},
 	}
 	for _, row := range out.Agents {
 		if row.Unpriced && !slices.Contains(out.Unpriced, row.Model) {

@@ -37,6 +37,8 @@ type Settings struct {
 	Plugins PluginSettings
 	// Worktree is how folders are made for agents.
 	Worktree Worktree
+	// Teams are those that can be begun by their names.
+	Teams map[string]Team
 }
 
 // Worktree says how a folder of an agent's own is made.
@@ -112,6 +114,9 @@ type Agents struct {
 	// WaitAboveUSD is what an agent has to save by it to wait for another to fill the provider's cache with what both
 	// begin with; 0: none waits.
 	WaitAboveUSD float64
+	// MaxMessages is how many messages two agents of a team may write to each other before either does anything; 0:
+	// however many.
+	MaxMessages int
 	// Fork: a call that starts an agent and names no type starts a fork.
 	Fork bool
 }
@@ -145,6 +150,7 @@ func defaults() Settings {
 			// Some 6,000 tokens of a middling model: below that the second until another one's first byte is
 			// worth more.
 			WaitAboveUSD: 0.02,
+			MaxMessages:  20,
 		},
 		Sandbox: defaultSandbox(),
 	}

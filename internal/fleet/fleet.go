@@ -50,6 +50,10 @@ type Manner struct {
 	Workspace troupe.Workspace
 	// Free are the levels above it that the cap on depth does not count: those of members of a team.
 	Free int
+	// Team is the team that it leads from its birth on, with the members that are born with it; nil: none.
+	Team *troupe.TeamChanged
+	// Idle: its first run is over as it is born, and it begins to work when it is written to.
+	Idle bool
 }
 
 // Spoken is what is known of how a person gave a prompt, see troupe.Mail.
@@ -112,6 +116,9 @@ func Spawn(tx store.Tx, owner troupe.OwnerID, now time.Time, births []Birth) ([]
 		born, err := spawn(tx, owner, now, b, tree, names)
 		if err != nil {
 			return nil, err
+		}
+		if b.Parent == "" && b.Caps != nil {
+			tree.Caps = *b.Caps // for those that are born with it
 		}
 		if born.Refused == nil && !born.Existed && b.Parent != "" {
 			tree.Total++
@@ -226,6 +233,9 @@ func birthEvents(b Birth, now time.Time, admitted bool) []troupe.Event {
 			Background: b.Background, Fork: b.Fork, Caller: b.Caller,
 		},
 	}
+	if b.Team != nil {
+		bodies = append(bodies, *b.Team)
+	}
 	if len(b.Prompt) > 0 {
 		bodies = append(bodies, troupe.MailDelivered{Mail: []troupe.Mail{{
 			ID: troupe.PromptMailID(b.ID), Root: b.Root, To: b.ID, From: b.From, Caller: b.Caller,
@@ -233,7 +243,12 @@ func birthEvents(b Birth, now time.Time, admitted bool) []troupe.Event {
 			Typed: b.Typed, Read: b.Read,
 		}}})
 	}
-	if admitted {
+	switch {
+	case b.Idle:
+		bodies = append(bodies, troupe.Started{Run: 1}, troupe.Ended{Outcome: troupe.Outcome{Session: b.ID, Run: 1,
+			Coord: b.Coord, Name: b.Name,
+			Type: b.Profile.Kind(), Status: troupe.Completed, AsTold: troupe.AsTold{Team: b.Profile.Team}}})
+	case admitted:
 		bodies = append(bodies, troupe.Started{Run: 1, Caller: b.Caller})
 	}
 	events := make([]troupe.Event, len(bodies))

@@ -115,8 +115,8 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 	if err := a.stage(troupe.Ended{Outcome: o}); err != nil {
 		return err
 	}
-	// What a person has made of its parent wakes nobody: the parent has not asked for it, and reads of it with what
-	// comes next.
+	// A fork that a person has made of its parent wakes nobody: the parent has not asked for it, and reads of it with
+	// what comes next.
 	mail := troupe.Mail{
 		ID: troupe.ChildEndedMailID(a.id, s.Run), Root: a.root, To: s.Parent, From: a.id,
 		Kind: troupe.MailTaskEnded, SentAt: now, Ended: &o, Quiet: quiet,
@@ -129,7 +129,7 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 		if err != nil {
 			return err
 		}
-		mail.Quiet = quiet || stopped || !s.Coord.OfCall()
+		mail.Quiet = quiet || stopped || !s.Coord.OfCall() && s.Team == ""
 		if _, err := tx.Send(mail); err != nil {
 			return fmt.Errorf("tell %s of its child's end: %w", s.Parent, err)
 		}

@@ -131,6 +131,9 @@ func (f *fold) delivered(b troupe.MailDelivered) error {
 			f.restartClock(m)
 			f.prompted(m)
 			wishedAway(f, m)
+			if m.Message != nil && m.Message.Streak > 0 {
+				talkedTo(f, m.From, m.Message.Streak)
+			}
 			for _, touch := range m.Read {
 				saw(f.s, touch)
 			}

@@ -63,6 +63,15 @@ func (f *fold) toolFinished(b troupe.ToolFinished) error {
 	case c.Child != "":
 		f.endTask(troupe.Outcome{Session: c.Child, Status: troupe.Cancelled}, time.Time{})
 	}
+	for _, t := range b.Tasks {
+		f.setTask(t)
+	}
+	if len(b.Sent) == 0 {
+		f.s.chat = nil
+	}
+	for _, to := range b.Sent {
+		talkedTo(f, to, 0)
+	}
 	f.s.open--
 	t := &f.s.Session.Tally
 	t.ToolUses++

@@ -13,6 +13,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/live"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -366,10 +367,7 @@ func describeCall(e troupe.Event) string {
 		return text + indent(console.Flags(b.Outcome.Flags)) + indent(console.Workspace(b.Outcome.Workspace))
 	}
 	if b, ok := e.Body.(troupe.TeamChanged); ok {
-		if b.Team == nil {
-			return "leads no team any more"
-		}
-		return line("leads the team %s: %s", b.Team.Name, cmp.Or(b.Team.Description, "it says no more"))
+		return console.Line(live.Team(b), 0)
 	}
 	return string(e.Body.Kind())
 }

@@ -42,6 +42,10 @@ func show(ctx context.Context, c *console.Console, a api.API, ref string, asJSON
 	}
 	if s.Parent != "" {
 		report = narrow(report, s)
+	} else if team, err := a.Team(ctx, s.Root); err != nil {
+		return err
+	} else if len(team.Members) > 0 {
+		report.Team = &team
 	}
 	if asJSON {
 		report.Type = "session"
@@ -59,6 +63,12 @@ func show(ctx context.Context, c *console.Console, a api.API, ref string, asJSON
 		return err
 	}
 	writeSession(c, t, report, s)
+	if report.Team != nil {
+		fmt.Fprintln(c.Out)
+		if err := c.Team(*report.Team); err != nil {
+			return err
+		}
+	}
 	if s.Parent == "" {
 		writeBoard(c, events)
 	}

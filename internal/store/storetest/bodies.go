@@ -129,7 +129,8 @@ func bodies() []troupe.Body {
 		troupe.SettingsChanged{Settings: settings, Caller: &you},
 		troupe.BoardChanged{Items: []troupe.BoardItem{{ID: "2", Subject: "Run the tests", Description: "all <of> them",
 			ActiveForm: "Running the tests", Status: troupe.BoardInProgress, Owner: "Bob", BlockedBy: []string{"1"}}}},
-		troupe.TeamChanged{Team: &troupe.Team{Name: "login", Description: "mends the login"}},
+		troupe.TeamChanged{Team: &troupe.Team{Name: "login", Description: "mends the login"},
+			Members: []troupe.Task{{ID: "s_2", Kind: troupe.TaskAgent, Name: "Bob", Background: true}}},
 		troupe.HookRan{
 			Event: troupe.HookPreToolUse, Source: "/s.json", Type: "command", Name: "sh check.sh",
 			Coord: &troupe.Coord{Reply: 1, Call: 2}, Run: 1, DurationMS: 3, Exit: 2, Effect: troupe.HookDenied,

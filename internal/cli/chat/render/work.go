@@ -141,9 +141,6 @@ type queuedWords struct {
 	text string
 }
 
-// Todos are the items of the list of what is to be done, one line each.
-func (w *Work) Todos() []string { return w.board.Lines() }
-
 // NewWork makes the board of one tree. The view names its agents.
 func NewWork(v *View) *Work {
 	return &Work{view: v, byID: make(map[troupe.SessionID]*worker), attempts: troupe.DefaultPolicy().MaxAttempts}
