@@ -231,6 +231,8 @@ type Spawn struct {
 	Team string
 	// Schema is the JSON schema that its result has to follow; "" leaves that to its type.
 	Schema string
+	// Writes are patterns of the only files that it may change; nil: whatever its authority leaves it.
+	Writes []string
 }
 
 // Settled is the call with what it leaves open: where it names no type and asks for nothing that a fork cannot have, it

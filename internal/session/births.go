@@ -181,7 +181,17 @@ func (bs *births) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
 		b.Free = 1
 	}
 	b.Cwd = s.Cwd
-	b.Workspace, err = bs.workspace(c, sp, b.Profile)
+	if b.Workspace, err = bs.workspace(c, sp, b.Profile); err != nil {
+		return b, err
+	}
+	// those of a fork are not what its parent is bound to: that holds anyway
+	if b.Profile.Writes = sp.Writes; sp.Writes != nil {
+		if b.Workspace.Kind == troupe.WorkspaceReadOnly {
+			return b, errors.New("`writes` is for an agent that may change files, and this one has its folder to " +
+				"read only")
+		}
+		_, err = bs.a.h.gate.Writes(sp.Writes, (&troupe.Session{Cwd: b.Cwd, Workspace: b.Workspace}).Dir())
+	}
 	return b, err
 }
 

@@ -150,7 +150,8 @@ func (cs *calls) withoutDenied(i int, wants []troupe.Attempt, out *tool.Output) 
 	c := cs.candidate(i)
 	keeps := gate.Kept(c.tree.chain.chain(c.self.ID), c.roots(), c.h.d.Home)
 	closed := gate.Closed(c.pad, c.h.d.Guard.Protected(PlaceOf(c.self)).Closed)
-	if keeps == nil && closed == nil {
+	outside := gate.KeptTo(c.tree.chain.chain(c.self.ID), c.pad)
+	if keeps == nil && closed == nil && outside == nil {
 		return wants
 	}
 	why := ""
@@ -164,6 +165,9 @@ func (cs *calls) withoutDenied(i int, wants []troupe.Attempt, out *tool.Output) 
 		}
 		if rule == "" && closed != nil {
 			rule = closed(w.Path)
+		}
+		if rule == "" && outside != nil {
+			rule = outside(w.Path)
 		}
 		if rule != "" && why == "" {
 			why = w.Path + ": " + rule

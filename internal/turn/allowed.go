@@ -15,6 +15,9 @@ func Allowed(st troupe.Status, w troupe.WaitReason, k troupe.Kind) bool {
 		k == troupe.KindWorkspaceMerged {
 		return st.Live() && st != troupe.Spawning // so may what is done to its folder, within a run
 	}
+	if k == troupe.KindQueued {
+		return st == troupe.Spawning || st.Ended() && st != ""
+	}
 	switch st {
 	case "":
 		return k == troupe.KindCreated
@@ -24,7 +27,7 @@ func Allowed(st troupe.Status, w troupe.WaitReason, k troupe.Kind) bool {
 			k == troupe.KindModelChanged || k == troupe.KindAuthorityChanged || k == troupe.KindSettingsChanged ||
 			k == troupe.KindBoardChanged || k == troupe.KindTeamChanged
 	case troupe.Running:
-		return k != troupe.KindCreated && k != troupe.KindStarted &&
+		return k != troupe.KindCreated && k != troupe.KindStarted && k != troupe.KindQueued &&
 			k != troupe.KindReplied && k != troupe.KindModelFailed && k != troupe.KindCompacted
 	case troupe.Waiting:
 		return allowedWaiting(w, k)
@@ -55,7 +58,7 @@ func allowedWaiting(w troupe.WaitReason, k troupe.Kind) bool {
 	case troupe.KindEnded:
 		// Calls must have had their results first, which ends every other kind of waiting.
 		return w == troupe.WaitModel || w == troupe.WaitMail
-	case troupe.KindCreated, troupe.KindStarted, troupe.KindHookRan, troupe.KindWorkspaceReady,
+	case troupe.KindCreated, troupe.KindStarted, troupe.KindQueued, troupe.KindHookRan, troupe.KindWorkspaceReady,
 		troupe.KindWorkspaceSaved, troupe.KindWorkspaceChanged, troupe.KindWorkspaceMerged:
 		return false
 	}

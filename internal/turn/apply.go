@@ -57,6 +57,10 @@ func (f *fold) apply() error {
 		return f.delivered(b)
 	case troupe.CallSealed:
 		return f.sealed(b)
+	case troupe.Queued:
+		if f.s.Queued = b.Behind; f.s.Session.Status == troupe.Spawning {
+			f.s.Session.Error = b.Why
+		}
 	case troupe.Replied:
 		return f.applyReply(b)
 	case troupe.ModelFailed:
@@ -155,7 +159,7 @@ func (f *fold) started(b troupe.Started) error {
 	f.s.seal.attempt = 0 // what failed in the run before does not count against this one
 	f.s.nudges, f.s.window.failed = 0, 0
 	f.s.hooks.refused, f.s.hooks.no = 0, ""
-	f.s.report = report{}
+	f.s.report, f.s.Queued = report{}, ""
 	f.s.compactOnly = f.s.window.wanted && f.s.reply > 0
 	return nil
 }
@@ -293,7 +297,7 @@ func (f *fold) ended(b troupe.Ended) error {
 		}
 	}
 	p.Result, p.Error, p.EndedAt = b.Outcome.Result, b.Outcome.Error, f.e.At
-	p.Until, p.Reserved = time.Time{}, troupe.Reservation{}
+	p.Until, p.Reserved, f.s.Queued = time.Time{}, troupe.Reservation{}, ""
 	f.s.window.wanted = false // a run that could not shorten its conversation does not begin another
 	if b.Cut != nil {
 		f.cut(*b.Cut)

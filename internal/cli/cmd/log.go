@@ -152,6 +152,9 @@ func describeEvent(e troupe.Event) string {
 		}
 		text := line("born as %s on %s%s, tools %s", b.Profile.Kind(), b.Profile.Model, mode,
 			strings.Join(b.Profile.Tools, " "))
+		if b.Profile.Writes != nil {
+			text += ", may change only " + console.Line(strings.Join(b.Profile.Writes, ", "), 0)
+		}
 		for _, note := range b.Profile.Notes {
 			text += "; " + console.Line(note, 0)
 		}
@@ -364,6 +367,9 @@ func describeCall(e troupe.Event) string {
 			text += ": " + console.Line(b.Outcome.Error, 0)
 		}
 		return text + indent(console.Flags(b.Outcome.Flags)) + indent(console.Workspace(b.Outcome.Workspace))
+	}
+	if b, ok := e.Body.(troupe.Queued); ok {
+		return line("%s", cmp.Or(b.Why, "waits for an active slot"))
 	}
 	if b, ok := e.Body.(troupe.TeamChanged); ok {
 		if b.Team == nil {

@@ -90,6 +90,10 @@ func (v *View) event(e troupe.Event) {
 				v.line(a, "│", v.paint(33, "! "+console.Line(n, 0)))
 			}
 		}
+	case troupe.Queued:
+		if b.Why != "" {
+			v.line(a, "│", v.paint(2, console.Line(b.Why, v.room(160))))
+		}
 	case troupe.Started:
 		v.started(a, b)
 	case troupe.Replied:

@@ -129,6 +129,7 @@ func bodies() []troupe.Body {
 		troupe.SettingsChanged{Settings: settings, Caller: &you},
 		troupe.BoardChanged{Items: []troupe.BoardItem{{ID: "2", Subject: "Run the tests", Description: "all <of> them",
 			ActiveForm: "Running the tests", Status: troupe.BoardInProgress, Owner: "Bob", BlockedBy: []string{"1"}}}},
+		troupe.Queued{Behind: "0123456789ab", Why: "waits for main/A"},
 		troupe.TeamChanged{Team: &troupe.Team{Name: "login", Description: "mends the login"}},
 		troupe.HookRan{
 			Event: troupe.HookPreToolUse, Source: "/s.json", Type: "command", Name: "sh check.sh",
