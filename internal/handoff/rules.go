@@ -263,9 +263,9 @@ func claims() []entry {
 	}
 }
 
-// unchanged is true only where no tool wrote a file and no command may have.
+// unchanged is true only where no tool and no command wrote a file, and the runtime saw all that they did.
 func unchanged(e *troupe.Evidence) bool {
-	return e.More == 0 && len(e.Commands) == 0 && !slices.ContainsFunc(e.Files, func(f troupe.FileTouch) bool {
+	return e.More == 0 && e.Unseen == 0 && !slices.ContainsFunc(e.Files, func(f troupe.FileTouch) bool {
 		return f.Wrote || f.Gone
 	})
 }

@@ -128,6 +128,9 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 			return err
 		}
 		o.Stopped = a.tasks.endShells()
+		if !turn.Keeps(&a.st) {
+			o.Evidence.Unseen += len(o.Stopped) // nobody waits for what was seen of them
+		}
 		o.Output = a.births.keepResult(o.Result)
 	}
 	now, quiet, run := a.h.d.Now(), a.st.Quiet() || turn.Keeping(&a.st), s.Run

@@ -253,6 +253,10 @@ func (h *Hub) maskOutput(out tool.Output) tool.Output {
 		for n := range w.Restored {
 			w.Restored[n] = h.d.Mask(w.Restored[n])
 		}
+		w.Changed = slices.Clone(w.Changed)
+		for n := range w.Changed {
+			w.Changed[n].Path = h.d.Mask(w.Changed[n].Path)
+		}
 		c.Watched = &w
 	}
 	return out

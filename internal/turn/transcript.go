@@ -242,7 +242,11 @@ func renderEvidence(b *strings.Builder, e troupe.Evidence) {
 		if f.Gone {
 			what = "removed"
 		}
-		fmt.Fprintf(b, "file %s: %s (+%d -%d lines)\n", what, value(f.Path, maxValue), f.Added, f.Removed)
+		lines := fmt.Sprintf("+%d -%d lines", f.Added, f.Removed)
+		if f.Uncounted {
+			lines = "by a command"
+		}
+		fmt.Fprintf(b, "file %s: %s (%s)\n", what, value(f.Path, maxValue), lines)
 	}
 	more(b, max(0, len(e.Files)-maxFiles)+e.More, "files written")
 	for _, c := range e.Commands[:min(len(e.Commands), maxCommands)] {
@@ -258,6 +262,9 @@ func renderEvidence(b *strings.Builder, e troupe.Evidence) {
 		fmt.Fprintf(b, "denied: %s: %s\n", value(d.Tool, maxValue), value(d.Why, maxValue))
 	}
 	more(b, len(e.Denied)-maxRefusals, "denied calls")
+	if e.Unseen > 0 {
+		fmt.Fprintf(b, "what %d of its calls changed is not known: the runtime does not see it\n", e.Unseen)
+	}
 	if len(e.Files)+len(e.Commands) == 0 {
 		b.WriteString("no files written by its tools, no commands run\n")
 	}

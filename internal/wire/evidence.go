@@ -4,18 +4,20 @@ import "github.com/troupe-dev/troupe"
 
 // Evidence is what the runtime itself measured while an agent worked. It does not come from the agent's words.
 type Evidence struct {
-	Files    []FileWritten `json:"files,omitempty" doc:"Written by its tools; of an agent with a folder of its own all that changed there, by commands too"`
+	Files    []FileWritten `json:"files,omitempty" doc:"Written by its tools, and changed by its commands as far as they were watched; of an agent with a folder of its own all that changed there"`
 	More     int           `json:"more_files,omitempty" doc:"Files that were written too and are not listed"`
+	Unseen   int           `json:"unseen,omitempty" doc:"Commands and other calls of which it is not known which files they changed"`
 	Commands []CommandRun  `json:"commands,omitempty"`
 }
 
 // FileWritten is what was done to a file. Lines are counted against the content before.
 type FileWritten struct {
-	Path    string `json:"path" doc:"absolute"`
-	New     bool   `json:"new,omitempty"`
-	Gone    bool   `json:"gone,omitempty" doc:"It was removed"`
-	Added   int    `json:"added" doc:"lines"`
-	Removed int    `json:"removed" doc:"lines"`
+	Path      string `json:"path" doc:"absolute"`
+	New       bool   `json:"new,omitempty"`
+	Gone      bool   `json:"gone,omitempty" doc:"It was removed"`
+	Added     int    `json:"added" doc:"lines"`
+	Removed   int    `json:"removed" doc:"lines"`
+	Uncounted bool   `json:"uncounted,omitempty" doc:"A command changed it, and its lines were not counted"`
 }
 
 // CommandRun is one command that has ended.
@@ -28,16 +30,16 @@ type CommandRun struct {
 
 // EvidenceOf maps what was measured; nil if that is nothing.
 func EvidenceOf(e troupe.Evidence) *Evidence {
-	out := Evidence{More: e.More}
+	out := Evidence{More: e.More, Unseen: e.Unseen}
 	for _, f := range e.Files {
 		if f.Wrote {
-			out.Files = append(out.Files, FileWritten{f.Path, f.New, f.Gone, f.Added, f.Removed})
+			out.Files = append(out.Files, FileWritten{f.Path, f.New, f.Gone, f.Added, f.Removed, f.Uncounted})
 		}
 	}
 	for _, c := range e.Commands {
 		out.Commands = append(out.Commands, CommandRun{c.Command, c.ExitCode, c.DurationMS, c.Tests})
 	}
-	if len(out.Files)+len(out.Commands) == 0 {
+	if len(out.Files)+len(out.Commands)+out.Unseen == 0 {
 		return nil
 	}
 	return &out
