@@ -51,6 +51,8 @@ const (
 	KindWorkspaceSaved   Kind = "workspace.saved"
 	KindWorkspaceChanged Kind = "workspace.changed"
 	KindWorkspaceMerged  Kind = "workspace.merged"
+	KindHandoffAsked     Kind = "handoff.asked"
+	KindHandoffJudged    Kind = "handoff.judged"
 )
 
 // Created is the first event of every session: everything it was born with.
@@ -357,7 +359,8 @@ func Kinds() []Kind {
 		KindModelFailed, KindModelChanged, KindAuthorityChanged, KindToolJudged, KindToolStarted,
 		KindToolFinished, KindRequestOpened, KindRequestAnswered, KindCompacted, KindBudgetWarned,
 		KindSettingsChanged, KindBoardChanged, KindTeamChanged, KindHookRan, KindAutoAsked, KindAutoJudged,
-		KindWorkspaceReady, KindWorkspaceSaved, KindWorkspaceChanged, KindWorkspaceMerged, KindQueued,
+		KindWorkspaceReady, KindWorkspaceSaved, KindWorkspaceChanged, KindWorkspaceMerged, KindQueued, KindHandoffAsked,
+		KindHandoffJudged,
 	}
 }
 
@@ -381,6 +384,10 @@ func DecodeBody(k Kind, data []byte) (Body, error) {
 		return decode[Ended](k, data)
 	case KindQueued:
 		return decode[Queued](k, data)
+	case KindHandoffAsked:
+		return decode[HandoffAsked](k, data)
+	case KindHandoffJudged:
+		return decode[HandoffJudged](k, data)
 	case KindMailDelivered:
 		return decode[MailDelivered](k, data)
 	case KindCallSealed:

@@ -160,6 +160,8 @@ type Handed struct {
 	Structured json.RawMessage `json:"structured,omitempty"`
 	// Flags are what the check of a result found in it that its reader should know; nil: nothing, or there was none.
 	Flags []Flag `json:"flags,omitempty"`
+	// Unchecked is why the model that was to check the result has not; "": it has, or none was to.
+	Unchecked string `json:"unchecked,omitempty"`
 }
 
 // AsTold is what an end is to the one that is told of it.

@@ -203,6 +203,7 @@ func (c CommandRun) Unseen() bool {
 		return false
 	case LevelGranted, LevelWorkspace:
 		return c.Watched == nil || c.Watched.Blind
+	case LevelNone:
 	}
 	return true
 }

@@ -177,8 +177,8 @@ func playWriters(t *testing.T, r *rand.Rand, seed uint64) {
 	tools := gate.NewTools(tools().Facts())
 	bound := map[troupe.SessionID][]string{}
 	for _, s := range all {
-		if writes := h.events(s.ID)[0].Body.(troupe.Created).Profile.Writes; writes != nil {
-			bound[s.ID] = writes
+		if b, ok := h.events(s.ID)[0].Body.(troupe.Created); ok && b.Profile.Writes != nil {
+			bound[s.ID] = b.Profile.Writes
 		}
 	}
 	line := func(s troupe.Session) (out [][]string) {

@@ -127,6 +127,7 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 		if o.Flags, err = checkHandoff(ctx, a, o); err != nil {
 			return err
 		}
+		a.handing.said(&o)
 		o.Stopped = a.tasks.endShells()
 		if !turn.Keeps(&a.st) {
 			o.Evidence.Unseen += len(o.Stopped) // nobody waits for what was seen of them

@@ -15,6 +15,9 @@ func Allowed(st troupe.Status, w troupe.WaitReason, k troupe.Kind) bool {
 		k == troupe.KindWorkspaceMerged {
 		return st.Live() && st != troupe.Spawning // so may what is done to its folder, within a run
 	}
+	if k == troupe.KindHandoffJudged {
+		return st.Live() && st != troupe.Spawning // the run may have gone on meanwhile
+	}
 	if k == troupe.KindQueued {
 		return st == troupe.Spawning || st.Ended() && st != ""
 	}
@@ -59,7 +62,8 @@ func allowedWaiting(w troupe.WaitReason, k troupe.Kind) bool {
 		// Calls must have had their results first, which ends every other kind of waiting.
 		return w == troupe.WaitModel || w == troupe.WaitMail
 	case troupe.KindCreated, troupe.KindStarted, troupe.KindQueued, troupe.KindHookRan, troupe.KindWorkspaceReady,
-		troupe.KindWorkspaceSaved, troupe.KindWorkspaceChanged, troupe.KindWorkspaceMerged:
+		troupe.KindWorkspaceSaved, troupe.KindWorkspaceChanged, troupe.KindWorkspaceMerged, troupe.KindHandoffAsked,
+		troupe.KindHandoffJudged:
 		return false
 	}
 	return false

@@ -57,6 +57,10 @@ func (f *fold) apply() error {
 		return f.delivered(b)
 	case troupe.CallSealed:
 		return f.sealed(b)
+	case troupe.HandoffAsked:
+		return handoffAsked(f, b)
+	case troupe.HandoffJudged:
+		return handoffJudged(f, b)
 	case troupe.Queued:
 		if f.s.Queued = b.Behind; f.s.Session.Status == troupe.Spawning {
 			f.s.Session.Error = b.Why
@@ -159,7 +163,7 @@ func (f *fold) started(b troupe.Started) error {
 	f.s.seal.attempt = 0 // what failed in the run before does not count against this one
 	f.s.nudges, f.s.window.failed = 0, 0
 	f.s.hooks.refused, f.s.hooks.no = 0, ""
-	f.s.report, f.s.Queued = report{}, ""
+	f.s.report, f.s.Queued, f.s.handed = report{}, "", handed{}
 	f.s.compactOnly = f.s.window.wanted && f.s.reply > 0
 	return nil
 }
@@ -178,7 +182,7 @@ func (f *fold) sealed(b troupe.CallSealed) error {
 	if f.s.seal.reply == b.Reply {
 		attempt = f.s.seal.attempt + 1
 	}
-	f.s.Session.Reserved = b.Reserved
+	f.s.Session.Reserved, f.s.handed.reserved = b.Reserved, troupe.Reservation{} // the run goes on
 	if b.Compact {
 		// Nothing is settled by it: what it sends will be sent again, or stand in the summary.
 		f.s.seal = seal{reply: b.Reply, attempt: attempt, open: true, unanswered: f.s.seal.unanswered, compact: true,

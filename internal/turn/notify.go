@@ -40,9 +40,7 @@ func RenderNotification(o troupe.Outcome) string {
 	b.WriteString("\n<runtime-evidence>\n")
 	renderEvidence(&b, o.Evidence)
 	renderWorkspace(&b, o.Workspace)
-	for _, name := range o.Stopped {
-		fmt.Fprintf(&b, "command in the background, ended with the agent: %s\n", value(name, maxValue))
-	}
+	renderHanded(&b, o.Handed)
 	b.WriteString("</runtime-evidence>")
 	return b.String()
 }

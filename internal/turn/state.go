@@ -101,6 +101,7 @@ type ending struct {
 	report report
 	// Queued is the session that has to end before the next run begins; "": none.
 	Queued troupe.SessionID
+	handed handed
 }
 
 // halt is a stop as far as it has been heard of.

@@ -205,9 +205,7 @@ func RenderOutcome(o troupe.Outcome) string {
 	}
 	renderEvidence(&b, o.Evidence)
 	renderWorkspace(&b, o.Workspace)
-	for _, name := range o.Stopped {
-		fmt.Fprintf(&b, "command in the background, ended with the agent: %s\n", value(name, maxValue))
-	}
+	renderHanded(&b, o.Handed)
 	fmt.Fprintf(&b, "usage: %d tokens, %d tool uses, %d ms\n</runtime-evidence>",
 		o.Tally.Usage.Total(), o.Tally.ToolUses, o.DurationMS)
 	return b.String()
@@ -234,6 +232,23 @@ func rest(o troupe.Outcome, shown string, cut int) string {
 	return fmt.Sprintf("[%d more bytes. All of it is in %s: Read goes on from here with offset %d and a limit of "+
 		"lines]\n",
 		cut, value(o.Output, maxError), strings.Count(shown, "\n")+1)
+}
+
+// renderHanded is what the runtime has to say of a result beside what it measured.
+func renderHanded(b *strings.Builder, h troupe.Handed) {
+	if h.Unchecked != "" {
+		fmt.Fprintf(b, "not checked by a model: %s\n", value(h.Unchecked, maxError))
+	}
+	for _, name := range h.Stopped {
+		fmt.Fprintf(b, "command in the background, ended with the agent: %s\n", value(name, maxValue))
+	}
+}
+
+// RenderMeasured is evidence as whoever reads a result is told it.
+func RenderMeasured(e troupe.Evidence) string {
+	var b strings.Builder
+	renderEvidence(&b, e)
+	return b.String()
 }
 
 func renderEvidence(b *strings.Builder, e troupe.Evidence) {

@@ -287,6 +287,25 @@ func describeAuto(e troupe.Event) string {
 	return ""
 }
 
+// describeHandoff is what the model that checks results is asked, and says.
+func describeHandoff(e troupe.Event) string {
+	switch b := e.Body.(type) {
+	case troupe.HandoffAsked:
+		return line("the model that checks results is asked about reply %d (%s)", b.Reply, console.Model(b.Model))
+	case troupe.HandoffJudged:
+		word := "flags it"
+		switch {
+		case b.Failed:
+			word = "gives no verdict"
+		case b.Effect == troupe.Allow:
+			word = "has nothing against it"
+		}
+		return line("the model that checks results %s: %s · %s tokens · %s", word, console.Line(b.Why, 0),
+			troupe.FormatTokens(b.Usage.Total()), b.Cost)
+	}
+	return ""
+}
+
 // describePlace is what was done to the session's own folder.
 func describePlace(e troupe.Event) string {
 	switch b := e.Body.(type) {
@@ -366,7 +385,13 @@ func describeCall(e troupe.Event) string {
 		if b.Outcome.Error != "" {
 			text += ": " + console.Line(b.Outcome.Error, 0)
 		}
+		if b.Outcome.Unchecked != "" {
+			text += indent(console.Line(b.Outcome.Unchecked, 0))
+		}
 		return text + indent(console.Flags(b.Outcome.Flags)) + indent(console.Workspace(b.Outcome.Workspace))
+	}
+	if text := describeHandoff(e); text != "" {
+		return text
 	}
 	if b, ok := e.Body.(troupe.Queued); ok {
 		return line("%s", cmp.Or(b.Why, "waits for an active slot"))

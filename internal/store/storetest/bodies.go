@@ -129,6 +129,10 @@ func bodies() []troupe.Body {
 		troupe.SettingsChanged{Settings: settings, Caller: &you},
 		troupe.BoardChanged{Items: []troupe.BoardItem{{ID: "2", Subject: "Run the tests", Description: "all <of> them",
 			ActiveForm: "Running the tests", Status: troupe.BoardInProgress, Owner: "Bob", BlockedBy: []string{"1"}}}},
+		troupe.HandoffAsked{Reply: 3, Model: "m", Reserved: troupe.Reservation{Tokens: 9, Cost: 10}},
+		troupe.HandoffJudged{Reply: 3, Verdict: troupe.Verdict{Model: "m", Effect: troupe.Ask,
+			Why:   "it claims too much",
+			Usage: usage, Cost: 8, DurationMS: 4}},
 		troupe.Queued{Behind: "0123456789ab", Why: "waits for main/A"},
 		troupe.TeamChanged{Team: &troupe.Team{Name: "login", Description: "mends the login"}},
 		troupe.HookRan{

@@ -96,6 +96,8 @@ func (w *Work) stand(e troupe.Event) {
 		w.cost += b.Cost
 	case troupe.ModelFailed:
 		w.cost += b.Cost
+	case troupe.HandoffJudged:
+		w.cost += b.Cost
 	case troupe.Compacted:
 		w.cost += b.Cost
 	case troupe.ToolFinished:
