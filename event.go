@@ -51,6 +51,8 @@ const (
 	KindWorkspaceSaved   Kind = "workspace.saved"
 	KindWorkspaceChanged Kind = "workspace.changed"
 	KindWorkspaceMerged  Kind = "workspace.merged"
+	KindVerifyStarted    Kind = "verify.started"
+	KindVerifyEnded      Kind = "verify.ended"
 	KindHandoffAsked     Kind = "handoff.asked"
 	KindHandoffJudged    Kind = "handoff.judged"
 )
@@ -360,7 +362,7 @@ func Kinds() []Kind {
 		KindToolFinished, KindRequestOpened, KindRequestAnswered, KindCompacted, KindBudgetWarned,
 		KindSettingsChanged, KindBoardChanged, KindTeamChanged, KindHookRan, KindAutoAsked, KindAutoJudged,
 		KindWorkspaceReady, KindWorkspaceSaved, KindWorkspaceChanged, KindWorkspaceMerged, KindQueued, KindHandoffAsked,
-		KindHandoffJudged,
+		KindHandoffJudged, KindVerifyStarted, KindVerifyEnded,
 	}
 }
 
@@ -384,6 +386,10 @@ func DecodeBody(k Kind, data []byte) (Body, error) {
 		return decode[Ended](k, data)
 	case KindQueued:
 		return decode[Queued](k, data)
+	case KindVerifyStarted:
+		return decode[VerifyStarted](k, data)
+	case KindVerifyEnded:
+		return decode[VerifyEnded](k, data)
 	case KindHandoffAsked:
 		return decode[HandoffAsked](k, data)
 	case KindHandoffJudged:

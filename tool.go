@@ -251,6 +251,8 @@ type Spawn struct {
 	Schema string
 	// Writes are patterns of the only files that it may change; nil: whatever its authority leaves it.
 	Writes []string
+	// Verify: a Verification agent checks what it changed, before its result is handed over.
+	Verify bool
 }
 
 // Settled is the call with what it leaves open: where it names no type and asks for nothing that a fork cannot have, it

@@ -46,7 +46,7 @@ func (h handoffModel) Check(ctx context.Context, q session.HandoffAsking) (out t
 	}
 	out.DurationMS = max(0, h.now().Sub(began).Milliseconds())
 	switch {
-	case err != nil && ctx.Err() == context.DeadlineExceeded: //nolint:errorlint // it is the context's own
+	case err != nil && ctx.Err() == context.DeadlineExceeded:
 		err = fmt.Errorf("it had not answered after %s", handoffWithin)
 	case err == nil:
 		out.Effect, out.Why, err = resultVerdict(text)

@@ -113,6 +113,14 @@ func (b *book) add(e wire.Event) error {
 				a.tell(*m.Ended)
 			}
 		}
+	case troupe.VerifyStarted:
+		if body.Task != nil {
+			a.born[troupe.SessionID(body.Task.ID)]++
+			a.answered[troupe.SessionID(body.Task.ID)] = struct{}{}
+		}
+	case troupe.VerifyEnded:
+		a.tell(body.Outcome)
+		return a.read(body.Mail)
 	case troupe.RequestAnswered:
 		return a.read(body.Mail)
 	case troupe.AuthorityChanged:

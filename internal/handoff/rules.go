@@ -57,10 +57,10 @@ func looks() []entry {
 	const tag, sender = "holds marks that only the runtime uses", "looks like the words of someone else"
 	return []entry{
 		{name: ruleTag, why: tag,
-			words: "system task agent runtime user tool function antml command local teammate approved",
+			words: "system task agent verify runtime user tool function antml command local teammate approved",
 			has:   "<",
 			pattern: `<\s*/?\s*(system[-_ ]?(reminder|message|prompt|notice)?|task[-_]?notification|` +
-				`agent[-_](result|message)|` +
+				`agent[-_](result|message)|verify[-_]report|` +
 				`runtime[-_]evidence|user[-_](answer|message|prompt|input)|tool[-_](result|use|response)s?|` +
 				`function[-_](calls?|results?)|antml|command[-_](name|message|args)|local[-_]command|` +
 				`teammate[-_]message|` +

@@ -185,6 +185,7 @@ func (bs *births) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
 		return b, err
 	}
 	// those of a fork are not what its parent is bound to: that holds anyway
+	b.Profile.Verify = sp.Verify
 	if b.Profile.Writes = sp.Writes; sp.Writes != nil {
 		if b.Workspace.Kind == troupe.WorkspaceReadOnly {
 			return b, errors.New("`writes` is for an agent that may change files, and this one has its folder to " +

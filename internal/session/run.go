@@ -128,6 +128,9 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 			return err
 		}
 		a.handing.said(&o)
+		if o.Status == troupe.Completed {
+			o.Verified = turn.Verified(&a.st)
+		}
 		o.Stopped = a.tasks.endShells()
 		if !turn.Keeps(&a.st) {
 			o.Evidence.Unseen += len(o.Stopped) // nobody waits for what was seen of them

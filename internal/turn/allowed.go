@@ -56,14 +56,14 @@ func allowedWaiting(w troupe.WaitReason, k troupe.Kind) bool {
 		// The next attempt after a failed one, or what woke a session that waited for mail.
 		return w == troupe.WaitModel || w == troupe.WaitMail
 	case troupe.KindToolJudged, troupe.KindToolStarted, troupe.KindToolFinished, troupe.KindRequestOpened,
-		troupe.KindRequestAnswered, troupe.KindAutoAsked, troupe.KindAutoJudged:
+		troupe.KindRequestAnswered, troupe.KindAutoAsked, troupe.KindAutoJudged, troupe.KindVerifyEnded:
 		return w == troupe.WaitApproval || w == troupe.WaitQuestion || w == troupe.WaitChildren
 	case troupe.KindEnded:
 		// Calls must have had their results first, which ends every other kind of waiting.
 		return w == troupe.WaitModel || w == troupe.WaitMail
 	case troupe.KindCreated, troupe.KindStarted, troupe.KindQueued, troupe.KindHookRan, troupe.KindWorkspaceReady,
 		troupe.KindWorkspaceSaved, troupe.KindWorkspaceChanged, troupe.KindWorkspaceMerged, troupe.KindHandoffAsked,
-		troupe.KindHandoffJudged:
+		troupe.KindHandoffJudged, troupe.KindVerifyStarted:
 		return false
 	}
 	return false

@@ -57,6 +57,10 @@ func (f *fold) apply() error {
 		return f.delivered(b)
 	case troupe.CallSealed:
 		return f.sealed(b)
+	case troupe.VerifyStarted:
+		return verifyStarted(f, b)
+	case troupe.VerifyEnded:
+		return verifyEnded(f, b)
 	case troupe.HandoffAsked:
 		return handoffAsked(f, b)
 	case troupe.HandoffJudged:
@@ -163,7 +167,7 @@ func (f *fold) started(b troupe.Started) error {
 	f.s.seal.attempt = 0 // what failed in the run before does not count against this one
 	f.s.nudges, f.s.window.failed = 0, 0
 	f.s.hooks.refused, f.s.hooks.no = 0, ""
-	f.s.report, f.s.Queued, f.s.handed = report{}, "", handed{}
+	f.s.report, f.s.Queued, f.s.handed, f.s.checked = report{}, "", handed{}, checked{}
 	f.s.compactOnly = f.s.window.wanted && f.s.reply > 0
 	return nil
 }
@@ -341,6 +345,9 @@ func (f *fold) waitsFor() (troupe.WaitReason, time.Time) {
 	}
 	if f.s.fault != nil && !f.s.fault.retryAt.IsZero() {
 		return troupe.WaitModel, f.s.fault.retryAt
+	}
+	if verifying(f.s) {
+		return troupe.WaitChildren, time.Time{}
 	}
 	if f.s.begun == 0 {
 		return "", time.Time{} // of ten thousand calls that only read none needs a look

@@ -37,7 +37,9 @@ func RenderNotification(o troupe.Outcome) string {
 	if o.Kind == troupe.TaskShell {
 		return b.String()
 	}
-	b.WriteString("\n<runtime-evidence>\n")
+	b.WriteByte('\n')
+	renderVerified(&b, o.Verified)
+	b.WriteString("<runtime-evidence>\n")
 	renderEvidence(&b, o.Evidence)
 	renderWorkspace(&b, o.Workspace)
 	renderHanded(&b, o.Handed)

@@ -100,8 +100,9 @@ type ending struct {
 	leave  leave // the last wish of the lead of its team that it comes to an end
 	report report
 	// Queued is the session that has to end before the next run begins; "": none.
-	Queued troupe.SessionID
-	handed handed
+	Queued  troupe.SessionID
+	handed  handed
+	checked checked
 }
 
 // halt is a stop as far as it has been heard of.

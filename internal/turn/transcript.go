@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"slices"
@@ -199,7 +200,9 @@ func RenderOutcome(o troupe.Outcome) string {
 		b.WriteString("(it ended without a final text)\n")
 	}
 	b.WriteString(rest(o, text, cut))
-	b.WriteString("</agent-result>\n<runtime-evidence>\n")
+	b.WriteString("</agent-result>\n")
+	renderVerified(&b, o.Verified)
+	b.WriteString("<runtime-evidence>\n")
 	if o.Error != "" {
 		fmt.Fprintf(&b, "error: %s\n", value(o.Error, maxError))
 	}
@@ -234,8 +237,26 @@ func rest(o troupe.Outcome, shown string, cut int) string {
 		cut, value(o.Output, maxError), strings.Count(shown, "\n")+1)
 }
 
+// renderVerified are the words of the agent that checked the work, marked as such.
+func renderVerified(b *strings.Builder, v *troupe.Verified) {
+	if v == nil || v.Text == "" {
+		return
+	}
+	b.WriteString(warning(troupe.Outcome{Handed: troupe.Handed{Flags: v.Flags}}))
+	fmt.Fprintf(b, "<verify-report agent=%q id=%q verdict=%q>\n%s\n</verify-report>\n", attr(v.Name), v.Session,
+		cmp.Or(v.Verdict, "none"), troupe.Escape(strings.TrimSpace(v.Text)))
+}
+
 // renderHanded is what the runtime has to say of a result beside what it measured.
 func renderHanded(b *strings.Builder, h troupe.Handed) {
+	if v := h.Verified; v != nil && v.Verdict != "" {
+		fmt.Fprintf(b, "verified by agent %s in a folder of its own: %s\n", value(v.Name, maxValue), v.Verdict)
+		for _, c := range v.Commands {
+			fmt.Fprintf(b, "it ran: %s → exit %d\n", value(c.Command, maxValue), c.ExitCode)
+		}
+	} else if v != nil {
+		fmt.Fprintf(b, "not verified: %s\n", value(v.Why, maxError))
+	}
 	if h.Unchecked != "" {
 		fmt.Fprintf(b, "not checked by a model: %s\n", value(h.Unchecked, maxError))
 	}

@@ -28,6 +28,32 @@ type CommandRun struct {
 	Tests      *troupe.TestCount `json:"tests,omitempty" doc:"What a known test runner printed about itself"`
 }
 
+// Verified is what came of the check of an agent's work by another one.
+type Verified struct {
+	Session  troupe.SessionID `json:"session,omitempty"`
+	Name     string           `json:"name,omitempty"`
+	Verdict  string           `json:"verdict,omitempty" doc:"PASS, FAIL or PARTIAL; absent: there is none, and why says why not"`
+	Why      string           `json:"why,omitempty"`
+	Text     string           `json:"text,omitempty" doc:"Its last words, as far as they fit"`
+	Commands []CommandRun     `json:"commands,omitempty" doc:"That it ran, as they were measured"`
+	Flags    []troupe.Flag    `json:"flags,omitempty" doc:"What the check of its own words found"`
+}
+
+// VerifiedOf maps it; nil if there was to be none.
+func VerifiedOf(v *troupe.Verified) *Verified {
+	if v == nil {
+		return nil
+	}
+	return &Verified{v.Session, v.Name, v.Verdict, v.Why, v.Text, commandsOf(v.Commands), v.Flags}
+}
+
+func commandsOf(list []troupe.CommandRun) (out []CommandRun) {
+	for _, c := range list {
+		out = append(out, CommandRun{c.Command, c.ExitCode, c.DurationMS, c.Tests})
+	}
+	return out
+}
+
 // EvidenceOf maps what was measured; nil if that is nothing.
 func EvidenceOf(e troupe.Evidence) *Evidence {
 	out := Evidence{More: e.More, Unseen: e.Unseen}
@@ -36,9 +62,7 @@ func EvidenceOf(e troupe.Evidence) *Evidence {
 			out.Files = append(out.Files, FileWritten{f.Path, f.New, f.Gone, f.Added, f.Removed, f.Uncounted})
 		}
 	}
-	for _, c := range e.Commands {
-		out.Commands = append(out.Commands, CommandRun{c.Command, c.ExitCode, c.DurationMS, c.Tests})
-	}
+	out.Commands = commandsOf(e.Commands)
 	if len(out.Files)+len(out.Commands)+out.Unseen == 0 {
 		return nil
 	}

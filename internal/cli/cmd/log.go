@@ -287,11 +287,19 @@ func describeAuto(e troupe.Event) string {
 	return ""
 }
 
-// describeHandoff is what the model that checks results is asked, and says.
+// describeHandoff is what the model and the agent that check a result are asked, and say.
 func describeHandoff(e troupe.Event) string {
 	switch b := e.Body.(type) {
 	case troupe.HandoffAsked:
 		return line("the model that checks results is asked about reply %d (%s)", b.Reply, console.Model(b.Model))
+	case troupe.VerifyStarted:
+		if b.Task == nil {
+			return line("its work is not verified: %s", console.Line(b.Refused, 0))
+		}
+		return line("its work is verified by agent %s, child %s", b.Task.Name, b.Task.ID)
+	case troupe.VerifyEnded:
+		return line("agent %s has verified it: %s", b.Outcome.Name, cmp.Or(troupe.VerdictOf(b.Outcome.Result),
+			"no verdict ("+console.EndWord(string(b.Outcome.Status))+")"))
 	case troupe.HandoffJudged:
 		word := "flags it"
 		switch {
@@ -385,6 +393,7 @@ func describeCall(e troupe.Event) string {
 		if b.Outcome.Error != "" {
 			text += ": " + console.Line(b.Outcome.Error, 0)
 		}
+		text += indent(console.Verified(b.Outcome.Verified))
 		if b.Outcome.Unchecked != "" {
 			text += indent(console.Line(b.Outcome.Unchecked, 0))
 		}

@@ -229,6 +229,9 @@ func (v *View) ended(id troupe.SessionID, a *agent, o troupe.Outcome) {
 	if text := console.Flags(o.Flags); text != "" {
 		v.line(a, "│", v.paint(33, "! "+text))
 	}
+	if text := console.Verified(o.Verified); text != "" {
+		v.line(a, "│", text)
+	}
 	if o.Unchecked != "" {
 		v.line(a, "│", v.paint(33, "! "+console.Line(o.Unchecked, v.room(160))))
 	}

@@ -49,6 +49,7 @@ func fields(in *troupe.Spawn, at *place) []tool.Field {
 		{Name: "merge", String: &at.merge, Doc: "auto, ask or keep", MaxBytes: maxName},
 		{Name: "writes", List: &in.Writes, Doc: "globs: it changes no other files, and waits for agents that may " +
 			"meet it there", MaxBytes: maxGlob},
+		{Name: "verify", Bool: &in.Verify, Doc: "another agent checks its changes first"},
 		{Name: "schema", Object: &in.Schema, Doc: "JSON schema of its result"},
 		{Name: "fork", Bool: &in.Fork},
 		{Name: "wait", Bool: &in.Wait, Doc: "for a fork's result"},
