@@ -27,6 +27,7 @@ const (
 	KindCreated          Kind = "session.created"
 	KindStarted          Kind = "session.started"
 	KindEnded            Kind = "session.ended"
+	KindQueued           Kind = "session.queued"
 	KindMailDelivered    Kind = "mail.delivered"
 	KindCallSealed       Kind = "model.sealed"
 	KindReplied          Kind = "model.replied"
@@ -50,6 +51,10 @@ const (
 	KindWorkspaceSaved   Kind = "workspace.saved"
 	KindWorkspaceChanged Kind = "workspace.changed"
 	KindWorkspaceMerged  Kind = "workspace.merged"
+	KindVerifyStarted    Kind = "verify.started"
+	KindVerifyEnded      Kind = "verify.ended"
+	KindHandoffAsked     Kind = "handoff.asked"
+	KindHandoffJudged    Kind = "handoff.judged"
 )
 
 // Created is the first event of every session: everything it was born with.
@@ -83,6 +88,14 @@ type Started struct {
 	// Keep: the work in its folder could not be kept at the end of the run before, and this one does nothing but come
 	// to that end again, unless it is told something meanwhile.
 	Keep bool `json:"keep,omitempty"`
+}
+
+// Queued says what keeps a run from beginning: another session may change the same files, and has to end before.
+// Without
+// Behind that is over, and it waits for an active slot.
+type Queued struct {
+	Behind SessionID `json:"behind,omitempty"`
+	Why    string    `json:"why,omitempty"` // for people
 }
 
 // MailDelivered puts mail into the conversation, in this order.
@@ -336,6 +349,7 @@ func (ModelChanged) Kind() Kind     { return KindModelChanged }
 func (AuthorityChanged) Kind() Kind { return KindAuthorityChanged }
 func (ToolJudged) Kind() Kind       { return KindToolJudged }
 func (ToolStarted) Kind() Kind      { return KindToolStarted }
+func (Queued) Kind() Kind           { return KindQueued }
 func (ToolFinished) Kind() Kind     { return KindToolFinished }
 func (RequestOpened) Kind() Kind    { return KindRequestOpened }
 func (RequestAnswered) Kind() Kind  { return KindRequestAnswered }
@@ -351,7 +365,8 @@ func Kinds() []Kind {
 		KindModelFailed, KindModelChanged, KindAuthorityChanged, KindToolJudged, KindToolStarted,
 		KindToolFinished, KindRequestOpened, KindRequestAnswered, KindCompacted, KindBudgetWarned,
 		KindSettingsChanged, KindBoardChanged, KindTeamChanged, KindHookRan, KindAutoAsked, KindAutoJudged,
-		KindWorkspaceReady, KindWorkspaceSaved, KindWorkspaceChanged, KindWorkspaceMerged,
+		KindWorkspaceReady, KindWorkspaceSaved, KindWorkspaceChanged, KindWorkspaceMerged, KindQueued, KindHandoffAsked,
+		KindHandoffJudged, KindVerifyStarted, KindVerifyEnded,
 	}
 }
 
@@ -373,6 +388,16 @@ func DecodeBody(k Kind, data []byte) (Body, error) {
 		return decode[Started](k, data)
 	case KindEnded:
 		return decode[Ended](k, data)
+	case KindQueued:
+		return decode[Queued](k, data)
+	case KindVerifyStarted:
+		return decode[VerifyStarted](k, data)
+	case KindVerifyEnded:
+		return decode[VerifyEnded](k, data)
+	case KindHandoffAsked:
+		return decode[HandoffAsked](k, data)
+	case KindHandoffJudged:
+		return decode[HandoffJudged](k, data)
 	case KindMailDelivered:
 		return decode[MailDelivered](k, data)
 	case KindCallSealed:

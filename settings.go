@@ -18,6 +18,8 @@ type Settings struct {
 	// Fork: an Agent call that names no type starts a fork.
 	Fork   bool   `json:"fork,omitempty"`
 	Policy Policy `json:"policy"`
+	// HandoffModel is the model that checks what agents hand to their parents, "provider/id"; "": rules alone do.
+	HandoffModel string `json:"handoff_model,omitempty"`
 	// Given holds for the tree until others are given, in whatever process it goes on.
 	Given Given `json:"given,omitzero"`
 }

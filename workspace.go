@@ -130,9 +130,10 @@ type Checkpoint struct {
 // MostChanged is how many files a checkpoint lists.
 const MostChanged = 200
 
-// FileChanged is one file that two checkpoints differ in, whoever or whatever changed it.
+// FileChanged is one file that two checkpoints differ in, whoever or whatever changed it, or that a watched command has
+// changed.
 type FileChanged struct {
-	Path    string `json:"path"` // below the top of the workspace
+	Path    string `json:"path"` // of a checkpoint below the top of the workspace
 	New     bool   `json:"new,omitempty"`
 	Gone    bool   `json:"gone,omitempty"`
 	Added   int    `json:"added,omitempty"` // lines; none of what is no text

@@ -158,6 +158,8 @@ func (a sessions) Report(ctx context.Context, id troupe.SessionID) (wire.Report,
 	for i := range out.Agents {
 		row := &out.Agents[i]
 		row.Structured, row.Flags = ends[row.ID].Structured, ends[row.ID].Flags
+		row.Verified = wire.VerifiedOf(ends[row.ID].Verified)
+		row.Unchecked = ends[row.ID].Unchecked
 		row.Evidence, row.ActiveMS = wire.EvidenceOf(ends[row.ID].Evidence), active[row.ID]
 		if w := ends[row.ID].Workspace; w != nil {
 			kept := *w

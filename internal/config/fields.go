@@ -58,6 +58,11 @@ func (p *parser) ours(root node) Settings {
 				"local_hosts": func(n node) { p.localHosts(n, &s.LocalHosts) },
 			})
 		},
+		"handoff": func(n node) {
+			p.object(n, "handoff.", map[string]func(node){
+				"model": func(n node) { p.str(n, &s.HandoffModel) },
+			})
+		},
 		"sessions": func(n node) {
 			p.object(n, "sessions.", map[string]func(node){
 				"keep_days": func(n node) { p.count(n, &s.KeepDays) },

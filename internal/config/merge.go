@@ -255,6 +255,9 @@ func (l *layer) onto(out *Settings, all []bound) {
 	if l.has("permissions.auto_model") {
 		out.Permissions.AutoModel = l.settings.Permissions.AutoModel
 	}
+	if l.has("handoff.model") {
+		out.HandoffModel = l.settings.HandoffModel
+	}
 	if l.has("retry_seconds") {
 		out.RetrySeconds = l.settings.RetrySeconds
 	}

@@ -14,13 +14,15 @@ import (
 
 // Settings are one file of ours, or what becomes of several (see All).
 type Settings struct {
-	Path        string        // the file; "" if there was none
-	Model       string        // alias or full name; "" leaves the choice to Troupe
-	Effort      troupe.Effort // of the main agent's model; "" leaves it to the model
-	Fallback    string        // the model to go on with when the chosen one is not to be had; "" is none
-	Style       string        // the output style of the main agent; "" is none
-	Permissions Permissions
-	Agents      Agents
+	Path     string        // the file; "" if there was none
+	Model    string        // alias or full name; "" leaves the choice to Troupe
+	Effort   troupe.Effort // of the main agent's model; "" leaves it to the model
+	Fallback string        // the model to go on with when the chosen one is not to be had; "" is none
+	// HandoffModel is the model that checks what agents hand to their parents; "": rules alone do.
+	HandoffModel string
+	Style        string // the output style of the main agent; "" is none
+	Permissions  Permissions
+	Agents       Agents
 	// Providers are model servers by the name that stands before the slash in a model's.
 	Providers map[string]Provider
 	Sandbox   Sandbox

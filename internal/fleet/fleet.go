@@ -93,7 +93,8 @@ type Born struct {
 }
 
 // Spawn gives birth to sessions of one tree, in order, in the caller's transaction. Each is
-// admitted at once while the tree has active slots and stays in Spawning otherwise. A
+// admitted at once while the tree has active slots and stays in Spawning otherwise, as does one that may change certain
+// files only: whether another has to end before, its actor finds out. A
 // birth that was carried out before, by the same coordinates, is found and not repeated. A
 // refusal (a cap, a taken name) concerns one birth alone; only failures of the store are
 // returned as an error, and then nothing happened.
@@ -180,7 +181,7 @@ func spawn(tx store.Tx, owner troupe.OwnerID, now time.Time, b Birth, tree troup
 		}
 	}
 	born := Born{Lease: lease}
-	born.Events = birthEvents(b, now, b.Parent == "" || HasSlot(tree))
+	born.Events = birthEvents(b, now, b.Parent == "" || HasSlot(tree) && b.Profile.Writes == nil)
 	if born.State, err = turn.Fold(born.Events); err != nil {
 		return Born{}, err
 	}

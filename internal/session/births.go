@@ -182,7 +182,18 @@ func (bs *births) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
 		b.Free = 1
 	}
 	b.Cwd = s.Cwd
-	b.Workspace, err = workspaceOf(bs.a.h, s, b.Coord, sp, b.Profile, bs.a.place.makes())
+	if b.Workspace, err = workspaceOf(bs.a.h, s, b.Coord, sp, b.Profile, bs.a.place.makes()); err != nil {
+		return b, err
+	}
+	// those of a fork are not what its parent is bound to: that holds anyway
+	b.Profile.Verify = sp.Verify
+	if b.Profile.Writes = sp.Writes; sp.Writes != nil {
+		if b.Workspace.Kind == troupe.WorkspaceReadOnly {
+			return b, errors.New("`writes` is for an agent that may change files, and this one has its folder to " +
+				"read only")
+		}
+		_, err = bs.a.h.gate.Writes(sp.Writes, (&troupe.Session{Cwd: b.Cwd, Workspace: b.Workspace}).Dir())
+	}
 	return b, err
 }
 

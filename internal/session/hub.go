@@ -115,6 +115,8 @@ type Deps struct {
 	Judge Judge
 	// Auto is the model of mode auto; nil: there is none, and people are asked.
 	Auto Auto
+	// Handoff asks the model that checks results; nil: there is none.
+	Handoff HandoffModel
 	// Ask has a small model answer a question about a text for a session; nil: there is none.
 	Ask func(ctx context.Context, s troupe.Session, question, text string) (answer string, used troupe.Usage,
 		cost troupe.Money, err error)

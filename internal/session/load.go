@@ -300,6 +300,8 @@ func delivered(events []troupe.Event) map[troupe.MailID]bool {
 			}
 		case troupe.ToolFinished:
 			known[b.Mail] = true
+		case troupe.VerifyEnded:
+			known[b.Mail] = true
 		case troupe.RequestAnswered:
 			known[b.Mail] = true
 		case troupe.AuthorityChanged:

@@ -88,9 +88,10 @@ func (n newTeam) brief(born fleet.Birth) *troupe.Brief {
 		parents: root.Caps != nil && mayHaveAgents(*root.Caps, born.Depth, true),
 		asks:    root.Settings != nil && root.Settings.AskFor > 0}
 	up := h.gate.LayerOf("main", root.Profile, root.Authority, true, false)
-	up.Sandbox = boundTo(up.Sandbox, root.Workspace)
+	up = h.gate.Placed(up, &root.Profile, troupe.Session{Cwd: root.Cwd, Workspace: root.Workspace})
 	own := h.gate.LayerOf("", born.Profile, born.Authority, b.parents, true)
-	own.Sandbox, own.Mode = boundTo(own.Sandbox, born.Workspace), cmp.Or(own.Mode, up.Mode)
+	own = h.gate.Placed(own, &born.Profile, troupe.Session{Cwd: born.Cwd, Workspace: born.Workspace})
+	own.Mode = cmp.Or(own.Mode, up.Mode)
 	b.line = []gate.Layer{up, own}
 	b.pad = padTold(h, born.Root, born.Depth, &b.profile)
 	out := h.brief(h.folders.of(born.Cwd), b, n.roles)

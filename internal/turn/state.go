@@ -102,6 +102,10 @@ type ending struct {
 	again  *End  // that the run comes to once more, and does nothing else; nil: it works
 	leave  leave // the last wish of the lead of its team that it comes to an end
 	report report
+	// Queued is the session that has to end before the next run begins; "": none.
+	Queued  troupe.SessionID
+	handed  handed
+	checked checked
 }
 
 // halt is a stop as far as it has been heard of.

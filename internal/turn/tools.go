@@ -42,6 +42,9 @@ func (f *fold) toolFinished(b troupe.ToolFinished) error {
 		return err
 	}
 	touched(f, c, c.Stage == CallStarted, &b)
+	if c.Stage == CallStarted && unmeasured(c, &b) {
+		f.s.Evidence.Unseen++
+	}
 	f.settleRequest(c, nil)
 	release(f, c)
 	f.move(c, CallDone)
@@ -87,6 +90,7 @@ func (f *fold) toolFinished(b troupe.ToolFinished) error {
 		}
 	}
 	for _, c := range b.Evidence.Commands {
+		ran(f.s, &c)
 		c.Command, _ = Cap(c.Command, maxCommand)
 		f.s.Evidence.Commands = append(f.s.Evidence.Commands, c)
 	}

@@ -169,7 +169,9 @@ func writeSession(c *console.Console, t wire.Tree, r wire.Report, s wire.Session
 		console.Line(c.ShortPath(s.Cwd), 0), console.Model(s.Model), console.Line(status, 0),
 		s.CreatedAt.Local().Format("2006-01-02 15:04:05"), console.Took(s.Run, r.DurationMS, r.ActiveMS))
 	writePlace(c, r, s)
-	if s.Error != "" {
+	if s.Error != "" && s.Status == troupe.Spawning {
+		fmt.Fprintf(c.Out, "queue    %s\n", console.Line(s.Error, 0))
+	} else if s.Error != "" {
 		fmt.Fprintf(c.Out, "error    %s\n", console.Line(s.Error, 0))
 	}
 	fmt.Fprintln(c.Out)

@@ -92,6 +92,10 @@ func (v *View) event(e troupe.Event) {
 				v.line(a, "│", v.paint(33, "! "+console.Line(n, 0)))
 			}
 		}
+	case troupe.Queued:
+		if b.Why != "" {
+			v.line(a, "│", v.paint(2, console.Line(b.Why, v.room(160))))
+		}
 	case troupe.Started:
 		v.started(a, b)
 	case troupe.Replied:
@@ -236,6 +240,12 @@ func (v *View) ended(id troupe.SessionID, a *agent, o troupe.Outcome) {
 	}
 	if text := console.Flags(o.Flags); text != "" {
 		v.line(a, "│", v.paint(33, "! "+text))
+	}
+	if text := console.Verified(o.Verified); text != "" {
+		v.line(a, "│", text)
+	}
+	if o.Unchecked != "" {
+		v.line(a, "│", v.paint(33, "! "+console.Line(o.Unchecked, v.room(160))))
 	}
 	text := "done"
 	if o.Status != troupe.Completed {
