@@ -134,13 +134,16 @@ func builtins() []Definition {
 		},
 		{
 			Name: Coordinator, Prompt: promptCoordinator, OmitInstructions: true,
-			Tools: []string{"Agent", "AskUserQuestion", "SendMessage", "TaskCreate", "TaskGet", "TaskList",
+			Tools: []string{"Agent", "AskUserQuestion", "MergeWorktree", "SendMessage", "TaskCreate", "TaskGet",
+				"TaskList",
 				"TaskOutput", "TaskStop", "TaskUpdate"},
 			Description: "A session that has workers do all work, and understands what they report (troupe " +
 				"--coordinator). Not for an agent to start.",
 		},
 		{
-			Name: Workflow, Prompt: promptWorkflow, Tools: []string{"Agent"}, OmitInstructions: true,
+			Name: Workflow, Prompt: promptWorkflow, OmitInstructions: true,
+			// It calls the first alone; a step with `merge: auto` is merged only if its parent may merge.
+			Tools:       []string{"Agent", "MergeWorktree"},
 			Description: "A session that follows a file of steps (troupe workflow run). Not for an agent to start.",
 		},
 		{

@@ -3,9 +3,11 @@ package session_test
 import (
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/fleet"
+	"github.com/troupe-dev/troupe/internal/session"
 )
 
 // TestBegunAsTeam: members that a tree begins with are there from its birth on and have not cost a call; the end of
@@ -16,8 +18,15 @@ func TestBegunAsTeam(t *testing.T) {
 		h := newHome(t)
 		p := h.start(plays{
 			"main":   {call("SendMessage:X do it"), say("I wait"), say("all done")},
-			"main/X": {say("done it")},
-		}.reply, inTeam)
+			"main/X": {call("Bash:a"), say("done it")},
+		}.reply, func(p *process) {
+			inTeam(p)
+			with := p.deps
+			p.deps = func(d *session.Deps) {
+				with(d)
+				d.Tools = taking(d.Tools, time.Minute) // so that the lead has ended its turn by then
+			}
+		})
 		b := fleet.Birth{Root: h.root, ID: h.root, Cwd: "/ws", Caps: &troupe.Caps{MaxDepth: 1}, Settings: &p.settings,
 			Profile: role("main"), Authority: troupe.Authority{Mode: troupe.ModeBypass},
 			Prompt: []troupe.Block{troupe.Text("go")},
@@ -33,7 +42,7 @@ func TestBegunAsTeam(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.end()
-		for name, want := range map[string][2]int{"": {3, 2}, "X": {1, 2}, "Y": {0, 1}} {
+		for name, want := range map[string][2]int{"": {3, 2}, "X": {2, 2}, "Y": {0, 1}} {
 			s := h.called(name)
 			if got := [2]int{s.Tally.Turns, s.Run}; got != want || s.Status != troupe.Completed ||
 				name != "" && s.Team != "t" {

@@ -23,11 +23,11 @@ func RenderPlanRefused(ans troupe.Answer, nobody bool) string {
 	case nobody:
 		b.WriteString("The plan was not approved: " + value(ans.Note, maxError) + ". That is no answer to it.")
 	case ans.Note != "":
-		mark := "user-answer"
+		said := troupe.Quote("user-answer", ans.Note)
 		if ans.Lead {
-			mark = "lead-answer"
+			said = troupe.Quote("lead-answer", ans.Note)
 		}
-		b.WriteString(approver(ans.Lead) + " did not approve the plan, and said:\n" + troupe.Quote(mark, ans.Note))
+		b.WriteString(approver(ans.Lead) + " did not approve the plan, and said:\n" + said)
 	default:
 		b.WriteString(approver(ans.Lead) + " did not approve the plan.")
 	}
