@@ -61,6 +61,9 @@ func (p place) close(ctx context.Context, rec *record, end Ending) (troupe.Works
 		return res, err
 	}
 	there, other, err := p.has(rec)
+	if !there && !other && err == nil && p.woken(rec) {
+		return p.sleep(ctx, rec)
+	}
 	switch {
 	case other:
 		res.Kept = "something else is in its place; what was saved last of it is kept"
