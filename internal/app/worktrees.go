@@ -174,7 +174,8 @@ func (a worktrees) PruneWorktrees(ctx context.Context, p wire.WorktreePrune) ([]
 		rows = append(rows, row)
 	}
 	out := []wire.PrunedWorktree{}
-	for _, row := range rows {
+	defer func() { slices.Reverse(out) }()
+	for _, row := range slices.Backward(rows) { // what was made from the folder of another is younger, and goes first
 		done, err := look.prune(ctx, row, p)
 		if err != nil {
 			if ctx.Err() != nil {

@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -102,6 +103,8 @@ type place struct {
 	making string // the folder while it is made
 	leave  string // the folder while it is looked at for the last time
 	gone   string // the folder when all of it can be had from kept refs
+	// in is the workspace whose folder it was made from, if that is gone and work goes past it; see standing.
+	in *record
 }
 
 func (k *Keeper) place(ws troupe.Workspace) (place, error) {
@@ -115,7 +118,8 @@ func (k *Keeper) place(ws troupe.Workspace) (place, error) {
 	if err := checkName(ws.Name); err != nil {
 		return place{}, err
 	}
-	folder, project := filepath.Join(k.data, string(ws.Owner)), filepath.Join(k.folders, k.project(ws.Of))
+	below, _, _ := strings.Cut(strings.TrimPrefix(ws.Top, strings.TrimSuffix(k.folders, "/")+"/"), "/")
+	folder, project := filepath.Join(k.data, string(ws.Owner)), filepath.Join(k.folders, below)
 	id := string(ws.Owner)
 	return place{k: k, ws: ws, folder: folder, repo: filepath.Join(folder, "repo.git"),
 		making: filepath.Join(project, ".making-"+id), leave: filepath.Join(project, ".leave-"+id),
@@ -157,7 +161,7 @@ func (k *Keeper) Open(ctx context.Context, ws troupe.Workspace, m Making) (troup
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		rec, err = k.claim(ctx, p, m.Base)
-	case err == nil && rec.Workspace != ws:
+	case err == nil && rec.Workspace.Top != ws.Top:
 		err = fmt.Errorf("the workspace of %s is %s", ws.Owner, rec.Workspace.Top)
 	}
 	if err != nil {

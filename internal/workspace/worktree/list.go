@@ -44,13 +44,13 @@ func (k *Keeper) List(ctx context.Context, of string) ([]Row, error) {
 	callers := map[string]*caller{}
 	var rows []Row
 	for _, rec := range all {
-		if of != "" && rec.Workspace.Of != of {
+		if ws, _ := k.standing(all, rec.Workspace); of != "" && ws.Of != of {
 			continue
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		row, err := k.row(ctx, rec, callers)
+		row, err := k.row(ctx, all, rec, callers)
 		if err != nil {
 			return nil, err
 		}
@@ -68,7 +68,7 @@ func (k *Keeper) Find(ctx context.Context, of, name string) (Row, error) {
 	}
 	var found []*record
 	for _, rec := range all {
-		if rec.Workspace.Name == name && (of == "" || rec.Workspace.Of == of) {
+		if ws, _ := k.standing(all, rec.Workspace); ws.Name == name && (of == "" || ws.Of == of) {
 			found = append(found, rec)
 		}
 	}
@@ -76,17 +76,17 @@ func (k *Keeper) Find(ctx context.Context, of, name string) (Row, error) {
 	case 0:
 		return Row{}, fmt.Errorf("a workspace named %q: %w", name, troupe.ErrNotFound)
 	case 1:
-		return k.row(ctx, found[0], map[string]*caller{})
+		return k.row(ctx, all, found[0], map[string]*caller{})
 	default:
 		return Row{}, fmt.Errorf("a workspace named %q: %w: they are beside %s and %s", name, troupe.ErrAmbiguous,
 			found[0].Workspace.Of, found[1].Workspace.Of)
 	}
 }
 
-func (k *Keeper) row(ctx context.Context, rec *record, callers map[string]*caller) (Row, error) {
-	row := Row{Workspace: rec.Workspace, Base: rec.Base, Made: rec.Made, Changed: rec.Changed,
+func (k *Keeper) row(ctx context.Context, all []*record, rec *record, callers map[string]*caller) (Row, error) {
+	p, err := k.standingPlace(all, rec)
+	row := Row{Workspace: cmp.Or(p.ws, rec.Workspace), Base: rec.Base, Made: rec.Made, Changed: rec.Changed,
 		Ended: rec.State == closed, Result: rec.Result}
-	p, err := k.place(rec.Workspace)
 	if err != nil { // its folder is below another folder than it would be made in today
 		row.Tip, row.Unmerged = rec.Base.Commit, true
 		return row, nil
@@ -101,10 +101,10 @@ func (k *Keeper) row(ctx context.Context, rec *record, callers map[string]*calle
 		return Row{}, err
 	}
 	row.Tip, row.Worked = kept.tip(rec), p.worked(ctx, rec, kept)
-	c, known := callers[rec.Workspace.Of]
+	c, known := callers[p.ws.Of]
 	if !known && rec.Workspace.Kind == troupe.WorkspaceTree {
-		c, _ = k.callerOf(ctx, rec.Workspace.Of) // one that is gone has merged nothing
-		callers[rec.Workspace.Of] = c
+		c, _ = k.callerOf(ctx, p.ws.Of) // one that is gone has merged nothing
+		callers[p.ws.Of] = c
 	}
 	row.Ref, row.Unmerged = named(p, rec, c), p.unmerged(ctx, rec, c, kept)
 	if row.Unmerged && row.Ended {
@@ -130,7 +130,7 @@ func (p place) brought(ctx context.Context, rec *record, kept kept) (already boo
 		already, declined = out.Already, out.Declined
 		return err
 	})
-	return err == nil && already, declined
+	return err == nil && already || p.broughtBefore(ctx, rec, kept), declined
 }
 
 // tip is the last commit: what the agent's HEAD was, or what was committed for it at an end.
@@ -242,12 +242,19 @@ func pruneOne(ctx context.Context, k *Keeper, id troupe.SessionID, going func(co
 	if err != nil {
 		return false, "", err
 	}
-	p, err := k.place(rec.Workspace)
+	all, err := k.records()
+	if err != nil {
+		return false, "", err
+	}
+	p, err := k.standingPlace(all, rec)
 	if err != nil {
 		return false, "", err
 	}
 	if rec.State == made {
 		return false, "its agent has not ended", nil
+	}
+	if others, err := k.within(rec.Workspace); err != nil || len(others) > 0 {
+		return false, "what its agents have left stays: " + some(others), err
 	}
 	if err := p.putBack(); err != nil {
 		return false, "", err

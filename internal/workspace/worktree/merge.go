@@ -26,6 +26,8 @@ type Into struct {
 	Theirs, Ours []string
 	// Anew: what the caller has declined before is a change again, to be decided once more.
 	Anew bool
+	// had is the tree that the caller has, in the place of what is in its folder; "": that.
+	had string
 	// Judge is asked about the files that conflict before they are handed back; nil: nobody has to be.
 	Judge func(paths []string) error
 }
@@ -204,7 +206,10 @@ func (m *merging) prepare(ctx context.Context, scratch, tree string) error {
 	if m.base, m.theirs, err = m.p.compared(ctx, m.r, m.base, m.theirs); err != nil {
 		return err
 	}
-	if m.ours, err = m.present(ctx); err != nil {
+	if m.ours = m.in.had; m.ours == "" {
+		m.ours, err = m.present(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	if err := m.unhand(ctx); err != nil {

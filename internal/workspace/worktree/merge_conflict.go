@@ -69,7 +69,8 @@ func (m *merging) names(path string) (ours, theirs string) {
 	slices.SortFunc(others, func(a, b *record) int { return a.Made.Compare(b.Made) })
 	var names []string
 	for _, rec := range others {
-		if rec.Workspace.Of == m.p.ws.Of && rec.Workspace.Owner != m.p.ws.Owner && slices.Contains(rec.Brought, path) {
+		at, _ := m.k.standing(others, rec.Workspace)
+		if at.Of == m.p.ws.Of && rec.Workspace.Owner != m.p.ws.Owner && slices.Contains(rec.Brought, path) {
 			names = append(names, rec.Workspace.Name)
 		}
 	}
