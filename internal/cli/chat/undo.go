@@ -53,7 +53,7 @@ func planUndo(ctx context.Context, v *conversation, args string) error {
 	plan := about.passedText() + undoPlan(v.trees.next.Cwd, u, about.prompt)
 	if stays > 0 {
 		plan += fmt.Sprintf("Nothing is put back as long as a file stays; "+
-			"troupe undo %s --force puts back those that can be.\n", v.tree.root)
+			"troupe undo %s%s --force puts back those that can be.\n", v.tree.root, targetOf(order))
 	}
 	v.flow(v.wrap(console.Clean(strings.TrimRight(plan, "\n"))) + "\n")
 	if len(u.Files) == 0 || stays > 0 {
@@ -63,6 +63,19 @@ func planUndo(ctx context.Context, v *conversation, args string) error {
 	v.undo = order
 	v.perform(ctx, v.m.propose(order.Redo))
 	return nil
+}
+
+// targetOf is what an undo is of, as the command takes it: without it that is about the last one.
+func targetOf(o wire.UndoOrder) string {
+	switch {
+	case o.Merge != "":
+		return " --merge " + console.Line(o.Merge, 64)
+	case o.Redo:
+		return " --redo"
+	case o.Turn > 0:
+		return fmt.Sprintf(" --to %d", o.Turn)
+	}
+	return ""
 }
 
 // aboutUndo says which prompt an undo goes back to, and which later ones it passed: their files hold what they
