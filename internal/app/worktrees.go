@@ -429,10 +429,13 @@ func (l looking) prune(ctx context.Context, row worktree.Row, p wire.WorktreePru
 		out.Removed = out.Why == ""
 		return out, nil
 	}
-	going := l.told(row.Workspace, &out)
+	end := worktree.Ending{Going: l.told(row.Workspace, &out)}
+	if p.Discard {
+		end.Losing = func(what string) { out.Lost = what }
+	}
 	if !row.Ended {
 		// The folder of a main agent stays from run to run.
-		res, err := l.keeper.Close(ctx, row.Workspace, worktree.Ending{Going: going})
+		res, err := l.keeper.Close(ctx, row.Workspace, end)
 		if err != nil || !res.Gone {
 			out.Why = res.Kept
 			return out, err
@@ -440,9 +443,9 @@ func (l looking) prune(ctx context.Context, row worktree.Row, p wire.WorktreePru
 	}
 	var err error
 	if p.Discard {
-		out.Removed, out.Discarded, out.Why, err = worktree.Discard(ctx, l.keeper, row.Workspace.Owner, going)
+		out.Removed, out.Discarded, out.Why, err = worktree.Discard(ctx, l.keeper, row.Workspace.Owner, end)
 	} else {
-		out.Removed, out.Why, err = l.keeper.Prune(ctx, row.Workspace.Owner, going)
+		out.Removed, out.Why, err = l.keeper.Prune(ctx, row.Workspace.Owner, end.Going)
 	}
 	if isNotFound(err) { // it held nothing, and has gone with its end
 		out.Removed, err = true, nil

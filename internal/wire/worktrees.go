@@ -171,5 +171,6 @@ type PrunedWorktree struct {
 	Why      string   `json:"why,omitempty" doc:"Why it stays, or what of it does"`
 	// Discarded is the ref that alone has the work by now.
 	Discarded string   `json:"discarded,omitempty" doc:"The ref that alone has the work that was discarded"`
+	Lost      string   `json:"lost,omitempty" doc:"What went with the folder and no commit keeps"`
 	Hooks     []string `json:"hooks,omitempty" doc:"What hooks that were told of it did wrong, or want said"`
 }

@@ -221,12 +221,12 @@ func size(folder string) int64 {
 // going is called as that of an Ending is.
 func (k *Keeper) Prune(ctx context.Context, id troupe.SessionID, going func(context.Context)) (removed bool,
 	why string, err error) {
-	return pruneOne(ctx, k, id, going, nil)
+	return pruneOne(ctx, k, id, Ending{Going: going}, nil)
 }
 
 // pruneOne is Prune, or with a place for the ref of what was discarded Discard.
-func pruneOne(ctx context.Context, k *Keeper, id troupe.SessionID, going func(context.Context),
-	discarded *string) (removed bool, why string, err error) {
+func pruneOne(ctx context.Context, k *Keeper, id troupe.SessionID, end Ending, discarded *string) (removed bool,
+	why string, err error) {
 	if _, ok := troupe.ParseSessionID(string(id)); !ok {
 		return false, "", fmt.Errorf("a workspace of %q: %w", id, troupe.ErrNotFound)
 	}
@@ -261,7 +261,7 @@ func pruneOne(ctx context.Context, k *Keeper, id troupe.SessionID, going func(co
 	}
 	if rec.Base.Commit != "" {
 		// What was done there since the end is part of it.
-		res, err := p.close(ctx, rec, Ending{Going: going})
+		res, err := p.close(ctx, rec, end)
 		if err != nil || !res.Gone {
 			return false, res.Kept, err
 		}
@@ -295,7 +295,9 @@ func (p place) prune(ctx context.Context, rec *record, discarded *string) (remov
 	case lone:
 		switch all, declined := p.brought(ctx, rec, kept); {
 		case !all:
-			return false, "it has work that neither another branch nor " + p.ws.Of + " has", nil
+			// Its folder has gone with its end: all that is kept has what was in it.
+			return false, fmt.Sprintf("its folder is gone; its work is kept, and nowhere else: troupe merge %s, or throw "+
+				"it away: troupe worktrees prune --discard %s", p.ws.Name, p.ws.Name), nil
 		case len(declined) > 0:
 			return false, "it has its own version of " + some(declined) + ", of which you kept yours", nil
 		}
