@@ -68,11 +68,16 @@ func (a worktrees) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wir
 		}
 		var conflict *worktree.Conflict
 		out.Branch = m.Into
-		out.Commits, conflict, err = look.keeper.Onto(ctx, work, m.Into)
+		var dropped []string
+		out.Commits, dropped, conflict, err = look.keeper.Onto(ctx, work, m.Into)
 		if conflict != nil {
 			out.Conflicts = append(out.Conflicts, shownConflict(*conflict))
 		}
-		out.Already = err == nil && conflict == nil && out.Commits == 0
+		for _, name := range dropped {
+			out.Left = append(out.Left, fmt.Sprintf("%s: the agent took back what you have there and did not commit, "+
+				"which is on no branch: troupe merge %s does it to your file", name, work.Name))
+		}
+		out.Already = err == nil && conflict == nil && out.Commits == 0 && len(dropped) == 0
 		return out, err
 	}
 	if m.Take != "" && m.Take != wire.TakeMine && m.Take != wire.TakeTheirs {
