@@ -148,7 +148,21 @@ func undoInJSON(ctx context.Context, c *console.Console, a api.API, u wire.Undo,
 	if err := c.JSON(u); err != nil {
 		return err
 	}
+	if f.dryRun && refuses(u, f.force) {
+		return &console.Exit{Code: troupe.ExitFailed}
+	}
 	return leftOver(u)
+}
+
+// refuses reports whether an undo puts nothing back of what it is about.
+func refuses(u wire.Undo, force bool) bool {
+	stays := 0
+	for _, x := range u.Files {
+		if x.Stays(force) {
+			stays++
+		}
+	}
+	return stays > 0 && (!force || stays == len(u.Files))
 }
 
 func noOneToAsk() error {
@@ -179,9 +193,15 @@ func undoInWords(ctx context.Context, c *console.Console, a api.API, s wire.Sess
 		}
 	}
 	switch {
-	case f.dryRun || len(u.Files) == 0:
+	case len(u.Files) == 0:
 		return nil
-	case left > 0 && !f.force || left == len(u.Files):
+	case f.dryRun:
+		if !refuses(u, f.force) {
+			return nil
+		}
+		fmt.Fprintln(c.Out, "Nothing would be put back.")
+		return &console.Exit{Code: troupe.ExitFailed}
+	case refuses(u, f.force):
 		// Nothing will be put back; there is no use in asking first.
 	case !f.yes:
 		in, ok := c.In.(*os.File)
