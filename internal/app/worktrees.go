@@ -219,10 +219,13 @@ type looking struct {
 	keeper *worktree.Keeper
 	trees  map[troupe.SessionID]Tree   // by their roots
 	unkept map[troupe.SessionID]string // why the work of agents could not be kept, neither at their ends nor now
+
+	histories map[troupe.SessionID]*history // by the roots of trees
 }
 
 func (a worktrees) look() looking {
-	return looking{a, a.app.keeper, map[troupe.SessionID]Tree{}, map[troupe.SessionID]string{}}
+	return looking{a, a.app.keeper, map[troupe.SessionID]Tree{}, map[troupe.SessionID]string{},
+		map[troupe.SessionID]*history{}}
 }
 
 // rows are the worktrees that a query is about.
@@ -327,8 +330,8 @@ func (l looking) shown(ctx context.Context, row worktree.Row) wire.Worktree {
 		out.State, out.Problem = wire.WorktreeUnmerged, err.Error()
 	case err != nil:
 		out.State, out.Problem = wire.WorktreeUnknown, err.Error()
-	case merged.Already && (row.Worked || out.Files > 0):
-		out.State = wire.WorktreeMerged
+	case merged.Already && (row.Worked || out.Files > 0), l.rewritten(ctx, row, merged):
+		out.State, out.Conflicts = wire.WorktreeMerged, nil
 	case merged.Already:
 		out.State = wire.WorktreeEmpty
 	default:
@@ -434,7 +437,7 @@ func (l looking) prune(ctx context.Context, row worktree.Row, p wire.WorktreePru
 		out.Removed = out.Why == ""
 		return out, nil
 	}
-	end := worktree.Ending{Going: l.told(row.Workspace, &out)}
+	end := worktree.Ending{Going: l.told(row.Workspace, &out), Had: w.State == wire.WorktreeMerged && row.Unmerged}
 	if p.Discard {
 		end.Losing = func(what string) { out.Lost = what }
 	}
@@ -450,7 +453,7 @@ func (l looking) prune(ctx context.Context, row worktree.Row, p wire.WorktreePru
 	if p.Discard {
 		out.Removed, out.Discarded, out.Why, err = worktree.Discard(ctx, l.keeper, row.Workspace.Owner, end)
 	} else {
-		out.Removed, out.Why, err = l.keeper.Prune(ctx, row.Workspace.Owner, end.Going)
+		out.Removed, out.Why, err = l.keeper.Prune(ctx, row.Workspace.Owner, end)
 	}
 	if isNotFound(err) { // it held nothing, and has gone with its end
 		out.Removed, err = true, nil

@@ -94,6 +94,8 @@ type Ending struct {
 	Going func(ctx context.Context)
 	// Losing is told what of the folder no commit keeps and is to go with it, such as ignored files; nil: it stays then.
 	Losing func(what string)
+	// Had says that the caller had all of it once, though its files show that no more.
+	Had bool
 }
 
 // place is where things of one workspace are.

@@ -218,10 +218,8 @@ func size(folder string) int64 {
 // Prune removes folder, keeper and refs of a workspace whose work is in another branch of the caller's or in the
 // caller's folder, or which has none. What no ref but the workspace's own reaches stays a ref. Why says what stays, and
 // for what reason.
-// going is called as that of an Ending is.
-func (k *Keeper) Prune(ctx context.Context, id troupe.SessionID, going func(context.Context)) (removed bool,
-	why string, err error) {
-	return pruneOne(ctx, k, id, Ending{Going: going}, nil)
+func (k *Keeper) Prune(ctx context.Context, id troupe.SessionID, end Ending) (removed bool, why string, err error) {
+	return pruneOne(ctx, k, id, end, nil)
 }
 
 // pruneOne is Prune, or with a place for the ref of what was discarded Discard.
@@ -269,10 +267,11 @@ func pruneOne(ctx context.Context, k *Keeper, id troupe.SessionID, end Ending, d
 			return true, "", nil // there was nothing in it
 		}
 	}
-	return p.prune(ctx, rec, discarded)
+	return p.prune(ctx, rec, end.Had, discarded)
 }
 
-func (p place) prune(ctx context.Context, rec *record, discarded *string) (removed bool, why string, err error) {
+func (p place) prune(ctx context.Context, rec *record, had bool, discarded *string) (removed bool, why string,
+	err error) {
 	kept, err := readKept(p)
 	if err != nil {
 		return false, "", err
@@ -294,7 +293,7 @@ func (p place) prune(ctx context.Context, rec *record, discarded *string) (remov
 		c = nil // its refs are dealt with
 	case lone:
 		switch all, declined := p.brought(ctx, rec, kept); {
-		case !all:
+		case !all && !had:
 			// Its folder has gone with its end: all that is kept has what was in it.
 			return false, fmt.Sprintf("its folder is gone; its work is kept, and nowhere else: troupe merge %s, or throw "+
 				"it away: troupe worktrees prune --discard %s", p.ws.Name, p.ws.Name), nil

@@ -64,7 +64,7 @@ func TestWokenInVain(t *testing.T) {
 	if _, err := p.wake(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if removed, why, err := b.k.Prune(t.Context(), ws.Owner, nil); err != nil || !removed {
+	if removed, why, err := b.k.Prune(t.Context(), ws.Owner, Ending{}); err != nil || !removed {
 		t.Errorf("it stays for good: %s %v", why, err)
 	}
 	b.open(ws)

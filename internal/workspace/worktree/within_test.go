@@ -69,7 +69,7 @@ func TestWithinGone(t *testing.T) {
 		t.Fatalf("%+v %v", rows, err)
 	}
 	for _, ws := range []troupe.Workspace{outer, left} {
-		if removed, why, err := b.k.Prune(t.Context(), ws.Owner, nil); err != nil || removed || why == "" {
+		if removed, why, err := b.k.Prune(t.Context(), ws.Owner, Ending{}); err != nil || removed || why == "" {
 			t.Errorf("%s: it is nowhere else: %v %s %v", ws.Name, removed, why, err)
 		}
 	}
@@ -84,7 +84,7 @@ func TestWithinGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, ws := range []troupe.Workspace{taken, left} {
-		if removed, why, err := b.k.Prune(t.Context(), ws.Owner, nil); err != nil || !removed {
+		if removed, why, err := b.k.Prune(t.Context(), ws.Owner, Ending{}); err != nil || !removed {
 			t.Errorf("%s stays: %s %v", ws.Name, why, err)
 		}
 	}
