@@ -249,7 +249,8 @@ func (s step) who() string {
 // goneToo names a folder that is not there any more, once.
 func (u *Undo) goneToo(f *ownFolder) {
 	if !slices.ContainsFunc(u.Gone, func(g wire.GoneFolder) bool { return g.Folder == f.ws.Folder }) {
-		u.Gone = append(u.Gone, wire.GoneFolder{Folder: f.ws.Folder, Name: f.ws.Name, Branch: f.ws.Branch})
+		u.Gone = append(u.Gone, wire.GoneFolder{Folder: f.ws.Folder, Name: f.ws.Name, Branch: f.ws.Branch,
+			Session: f.ws.Owner})
 	}
 }
 

@@ -307,6 +307,15 @@ func (l looking) sessionIn(ctx context.Context, w troupe.Workspace) (troupe.Sess
 	return s, err
 }
 
+// rootOf is the main agent of the session that a worktree was made for.
+func (l looking) rootOf(ctx context.Context, row worktree.Row) troupe.SessionID {
+	s, err := l.sessionIn(ctx, row.Workspace)
+	if err != nil {
+		return row.Workspace.Owner
+	}
+	return s.Root
+}
+
 // shown is a worktree with what it holds.
 func (l looking) shown(ctx context.Context, row worktree.Row) wire.Worktree {
 	out := l.known(ctx, row)
@@ -420,7 +429,7 @@ func (l looking) prune(ctx context.Context, row worktree.Row, p wire.WorktreePru
 	case w.State == wire.WorktreeWorking:
 		out.Why = "its agent is at work"
 	case w.Status.Live():
-		out.Why = "its session was left behind and can be gone on with"
+		out.Why = "its session was left behind and can be gone on with: troupe --resume " + string(l.rootOf(ctx, row))
 	case w.State == wire.WorktreeUnknown:
 		out.Why = w.Problem
 	case p.Discard: // whatever it holds
