@@ -164,6 +164,9 @@ type Undoing interface {
 type Using interface {
 	// Skills lists the skills and commands that there are at a place, or one with its text, and looks at their files.
 	Skills(ctx context.Context, q wire.SkillQuery) (wire.SkillList, error)
+	// Workflows lists the workflows that there are at a place, or looks at files; for the one that is to begin it
+	// says with what prompt.
+	Workflows(ctx context.Context, q wire.WorkflowQuery) (wire.WorkflowList, error)
 }
 
 // Machine is about what holds in a folder on the machine that answers.

@@ -27,8 +27,11 @@ func memoryPlaces(dirs config.Dirs, cwd string, tree troupe.SessionID) memory.Pl
 // the home are followed here too.
 func memoryData(dirs config.Dirs) string { return filepath.Join(resolved(dirs.Data), "memory") }
 
+// findsMemory finds the memory of a type of agents.
+type findsMemory = func(profile.Definition) (*troupe.Memory, error)
+
 // memories finds the memories of types of agents that are born in a tree.
-func (p *profiles) memories(tree troupe.SessionID, cwd string) func(profile.Definition) (*troupe.Memory, error) {
+func (p *profiles) memories(tree troupe.SessionID, cwd string) findsMemory {
 	return func(d profile.Definition) (*troupe.Memory, error) {
 		name, err := memory.FolderName(d.Name)
 		if err != nil {
@@ -40,6 +43,32 @@ func (p *profiles) memories(tree troupe.SessionID, cwd string) func(profile.Defi
 		}
 		return memoryPlaces(p.dirs, cwd, tree).Of(d.Memory, d.Name)
 	}
+}
+
+// remembers gives a session the memory of another type of agents.
+func (p *profiles) remembers(d profile.Definition, of string, find findsMemory) (profile.Definition, findsMemory,
+	error) {
+	other, err := p.Types.Lookup(of)
+	if err != nil {
+		return d, nil, p.noSuchAgent(of, err)
+	}
+	switch other.Memory {
+	case "":
+		return d, nil, &troupe.UserError{Problem: "agents of the type " + other.Name + " keep nothing",
+			Hint: "A definition with `memory: user` or `memory: project` has them keep what they learn.",
+			Code: troupe.ExitUsage}
+	case troupe.MemoryLocal:
+		return d, nil, &troupe.UserError{Problem: "what agents of the type " + other.Name + " keep is of one session " +
+			"and goes with it", Hint: "Resume that session and ask for it there.", Code: troupe.ExitUsage}
+	case troupe.MemoryUser, troupe.MemoryProject:
+	}
+	m, err := find(other)
+	if err != nil {
+		return d, nil, &troupe.UserError{Problem: "the memory of " + other.Name + " cannot be had: " + err.Error(),
+			Code: troupe.ExitUsage, Err: err}
+	}
+	d.Memory = other.Memory
+	return d, func(profile.Definition) (*troupe.Memory, error) { return m, nil }, nil
 }
 
 // memories implements session.Memories.

@@ -19,6 +19,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/model/anthropic"
 	"github.com/troupe-dev/troupe/internal/model/openai"
 	"github.com/troupe-dev/troupe/internal/model/script"
+	"github.com/troupe-dev/troupe/internal/model/workflow"
 	"github.com/troupe-dev/troupe/internal/profile"
 )
 
@@ -284,6 +285,9 @@ func (m *models) open(name, id string) (model.Provider, error) {
 		}
 		return s.open(m, id, base, key)
 	}
+	if workflow.Follows(name + "/" + id) {
+		return workflow.Provider{}, nil
+	}
 	if name == "script" {
 		data, err := os.ReadFile(id)
 		if err != nil {
@@ -396,6 +400,9 @@ func noProvider() error {
 func (m *models) info(full string) (model.Info, bool) {
 	if m.player != nil {
 		return m.player.Info(full)
+	}
+	if workflow.Follows(full) {
+		return model.Info{Priced: true}, true // it costs nothing, and no conversation is too long for it
 	}
 	if strings.HasPrefix(full, "script/") {
 		if p, _, err := m.Provider(full); err == nil {

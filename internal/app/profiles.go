@@ -19,6 +19,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/fleet"
 	"github.com/troupe-dev/troupe/internal/hook"
+	"github.com/troupe-dev/troupe/internal/model/workflow"
 	"github.com/troupe-dev/troupe/internal/profile"
 	"github.com/troupe-dev/troupe/internal/schema"
 	"github.com/troupe-dev/troupe/internal/session"
@@ -340,13 +341,22 @@ func (p *profiles) main(b wire.Begin, model string) (troupe.Profile, error) {
 	if err != nil {
 		return troupe.Profile{}, &troupe.UserError{Problem: err.Error(), Code: troupe.ExitUsage, Err: err}
 	}
+	find := p.memories(p.tree, b.Cwd)
+	if b.Memory != "" {
+		if d, find, err = p.remembers(d, b.Memory, find); err != nil {
+			return troupe.Profile{}, err
+		}
+	}
 	out, err := d.Resolve(profile.Place{
 		Offer: slices.Concat(p.tools.Callable(), more), Model: model,
 		Named:  func(name string) (string, error) { return p.models.named(name, model, b.Cwd) },
 		Limits: troupe.Limits{MaxTurns: b.MaxTurns, MaxTime: time.Duration(b.MaxMS) * time.Millisecond},
-		Memory: p.memories(p.tree, b.Cwd),
+		Memory: find,
 	}, troupe.Spawn{MaxTurns: b.MaxTurns, Effort: b.Effort, Schema: string(b.OutputSchema)})
 	out.Effort = cmp.Or(out.Effort, p.effort)
+	if d.IsWorkflow() {
+		out.Model = workflow.Over(out.Model)
+	}
 	if d.Name == profile.Main && p.style.text != "" {
 		out.Prompt += "\n\n" + p.style.text
 	}
@@ -389,6 +399,7 @@ func boundOf(first troupe.Event, mode troupe.Mode) troupe.Mode {
 
 // Resolve implements session.Roles. A child without a mode of its own works in its parent's.
 func (p *profiles) Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profile, error) {
+	parent.Model = workflow.Under(parent.Model)
 	d, err := p.kinds().Lookup(sp.Type)
 	if err != nil {
 		return troupe.Profile{}, err
@@ -408,6 +419,9 @@ func (p *profiles) Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profi
 		Named:  func(name string) (string, error) { return p.models.named(name, parent.Model, parent.Cwd) },
 		Limits: p.Limits, MostTurns: p.Most, Child: true, Memory: p.memories(parent.Root, parent.Cwd),
 	}, sp)
+	if d.IsWorkflow() {
+		out.Model = workflow.Over(out.Model)
+	}
 	return p.settle(d, out, err)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/gate"
+	"github.com/troupe-dev/troupe/internal/model/workflow"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/turn"
@@ -167,6 +168,7 @@ func (a runs) changes(ctx context.Context, tools *gate.Tools, b wire.Begin, p *p
 		if full, err = a.app.models.Resolve(b.Model, "", b.Cwd); err != nil {
 			return authority, nil, err
 		}
+		full = workflow.Moved(s.Model, full)
 	}
 	if _, _, err := a.app.models.Provider(full); err != nil {
 		if b.Model != "" {

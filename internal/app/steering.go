@@ -9,6 +9,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/model/workflow"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -270,6 +271,10 @@ func (a steering) Compact(ctx context.Context, id troupe.SessionID, hint string)
 	if err != nil {
 		return err
 	}
+	if workflow.Follows(s.Model) {
+		return &troupe.UserError{Problem: string(id) + " follows a workflow, and goes by all of its conversation",
+			Hint: "Nothing has to be shortened: it costs nothing.", Code: troupe.ExitUsage}
+	}
 	m := troupe.Mail{To: id, Kind: troupe.MailCompact}
 	if hint != "" {
 		m.Blocks = words(a.app.Mask(hint), nil)
@@ -287,6 +292,7 @@ func (a steering) SetModel(ctx context.Context, id troupe.SessionID, name string
 	if full, err = a.app.models.Resolve(name, "", s.Cwd); err != nil {
 		return "", err
 	}
+	full = workflow.Moved(s.Model, full)
 	if _, _, err := a.app.models.Provider(full); err != nil {
 		return "", err
 	}

@@ -67,9 +67,18 @@ func (l looking) one(ctx context.Context, q wire.WorktreeQuery) (worktree.Row, e
 			Problem: fmt.Sprintf("session %s has no folder of its own, or it was removed", s.ID),
 			Hint:    "`troupe worktrees --all` lists them.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
 	}
+	hint := "`troupe worktrees --all` lists them."
+	if n := len(rows); n > 0 {
+		const most = 5
+		hint = "Beside this folder are: " + namesOf(rows[:min(n, most)])
+		if n > most {
+			hint += fmt.Sprintf(" and %d more", n-most)
+		}
+		hint += ". `troupe worktrees --all` lists all."
+	}
 	return worktree.Row{}, &troupe.UserError{
 		Problem: fmt.Sprintf("there is no worktree named %q, and no agent of that name has one", name),
-		Hint:    "`troupe worktrees --all` lists them.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
+		Hint:    hint, Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
 }
 
 // ownedBy is the worktree of a session, or of the one whose folder it works in.
@@ -83,7 +92,7 @@ func ownedBy(rows []worktree.Row, s troupe.Session) (worktree.Row, bool) {
 }
 
 // match is the one of some worktrees that a name means: its own, that of its agent, one that begins so, or the
-// beginning of its agent's id.
+// beginning of its agent's id. An agent has its number too, as conversations show it: #2.
 func (l looking) match(ctx context.Context, rows []worktree.Row, name string) (worktree.Row, error) {
 	var own, agents, begin, ids []worktree.Row
 	for _, row := range rows {
@@ -94,7 +103,8 @@ func (l looking) match(ctx context.Context, rows []worktree.Row, name string) (w
 		if row.Workspace.Name == name {
 			own = append(own, row)
 		}
-		if err == nil && (strings.EqualFold(s.Name, name) || l.known(ctx, row).Agent == name) {
+		if err == nil && (strings.EqualFold(s.Name, name) || l.known(ctx, row).Agent == name ||
+			strings.HasPrefix(name, "#") && l.number(ctx, s) == name) {
 			agents = append(agents, row)
 		}
 		if strings.HasPrefix(row.Workspace.Name, name) {
@@ -124,6 +134,19 @@ func (l looking) match(ctx context.Context, rows []worktree.Row, name string) (w
 			Hint: found.hint, Code: troupe.ExitUsage, Err: troupe.ErrAmbiguous}
 	}
 	return worktree.Row{}, troupe.ErrNotFound
+}
+
+// number is an agent's in its tree, in order of birth; "" for a main agent.
+func (l looking) number(ctx context.Context, s troupe.Session) string {
+	t, err := l.treeOf(ctx, s.Root)
+	if err != nil {
+		return ""
+	}
+	i := slices.IndexFunc(t.Sessions, func(o troupe.Session) bool { return o.ID == s.ID })
+	if i < 1 {
+		return ""
+	}
+	return fmt.Sprintf("#%d", i)
 }
 
 // namesOf are their names; with the folder that each is beside where that is not the same of all.

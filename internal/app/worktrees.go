@@ -113,25 +113,32 @@ func (a worktrees) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wir
 		}
 		return is
 	})
-	written := make([]string, 0, len(changes))
 	if m.DryRun {
-		for _, c := range changes {
-			written = append(written, c.Path)
-		}
-	} else if written, out.Undo, err = look.writeMerge(ctx, work, changes, declined); err != nil {
-		out.Stopped, err = err.Error(), nil
-	} else if m.Take != "" && len(merged.Conflicts) == 0 {
-		err = look.keeper.Decline(ctx, work, declined)
+		out.Files = mergedFiles(changes)
+		return out, nil
 	}
-	if !m.DryRun {
-		brought(ctx, a.app, work, changes[:len(written)])
-	}
-	out.Files = mergedFiles(changes, written)
+	err = look.bring(ctx, work, changes, declined, m.Take != "" && len(merged.Conflicts) == 0, &out)
 	return out, err
 }
 
-// mergedFiles says what was done to each file that was written.
-func mergedFiles(changes []worktree.Change, written []string) []wire.MergedFile {
+// bring writes what was worked out, and then remembers what was declined if that is decided by it. If it is stopped
+// part-way, what was written is said and nothing is decided.
+func (l looking) bring(ctx context.Context, w troupe.Workspace, changes []worktree.Change, declined []string,
+	decides bool, out *wire.MergedWorktree) error {
+	written, undo, err := l.writeMerge(ctx, w, changes, declined)
+	done := changes[:len(written)]
+	out.Undo, out.Files = undo, mergedFiles(done)
+	if err != nil {
+		out.Stopped, err = err.Error(), nil
+	} else if decides {
+		err = l.keeper.Decline(ctx, w, declined)
+	}
+	brought(ctx, l.app, w, done)
+	return err
+}
+
+// mergedFiles says what was done to each file.
+func mergedFiles(changes []worktree.Change) []wire.MergedFile {
 	out := []wire.MergedFile{}
 	for _, c := range changes {
 		f := wire.MergedFile{Path: c.Path, Action: wire.MergeChanged}
@@ -141,9 +148,7 @@ func mergedFiles(changes []worktree.Change, written []string) []wire.MergedFile 
 		case c.Was == "":
 			f.Action = wire.MergeNew
 		}
-		if slices.Contains(written, c.Path) {
-			out = append(out, f)
-		}
+		out = append(out, f)
 	}
 	return out
 }

@@ -45,7 +45,7 @@ func (l lab) long(ctx context.Context, turns int) (out long, err error) {
 			}
 		}
 	}}
-	_, err = l.run(ctx, s, m.reply, 0, expected{1, turns}, func(p int) {
+	_, err = l.run(ctx, s, m.reply, 0, expected{agents: 1, turns: turns}, func(p int) {
 		mu.Lock()
 		pid = p
 		mu.Unlock()

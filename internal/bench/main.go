@@ -42,6 +42,7 @@ type options struct {
 
 	background  bool
 	definitions bool
+	team        int
 }
 
 func main() {
@@ -84,6 +85,7 @@ func parse(args []string) (options, error) {
 		"must cost the main agent one turn")
 	fs.BoolVar(&o.definitions, "definitions", false, "measure nothing but what hundreds of definitions "+
 		"add to a run of one reply")
+	fs.IntVar(&o.team, "team", 200, "members of the team whose board is measured; 0 leaves it out")
 	fs.Float64Var(&o.others, "others", 0, "run again, up to 20 times, what was run while others used more than this "+
 		"share of the machine; 0 takes all runs")
 	if err := fs.Parse(args); err != nil {
@@ -168,6 +170,14 @@ func measure(ctx context.Context, l lab, o options) ([]string, error) {
 		}
 	}
 	tables := []string{fanoutTable(fanouts), startTable(starts, o.firstByte)}
+	if o.team > 0 {
+		t, err := l.teams(ctx, o.team, o.runs)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Println(strings.Join(t.lines(), "\n"))
+		tables = append(tables, t.table())
+	}
 	if o.long > 0 {
 		long, err := l.long(ctx, o.long)
 		if err != nil {

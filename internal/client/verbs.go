@@ -154,6 +154,11 @@ func (c *Client) Skills(ctx context.Context, q wire.SkillQuery) (wire.SkillList,
 	return postFor[wire.SkillList](ctx, c, "skills", "", q)
 }
 
+// Workflows implements api.Using.
+func (c *Client) Workflows(ctx context.Context, q wire.WorkflowQuery) (wire.WorkflowList, error) {
+	return postFor[wire.WorkflowList](ctx, c, "workflows", "", q)
+}
+
 func (c machine) Agent(ctx context.Context, n wire.AgentName) (wire.AgentProfile, error) {
 	return postFor[wire.AgentProfile](ctx, c.to, "agent", "", n)
 }

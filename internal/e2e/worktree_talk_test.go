@@ -54,6 +54,32 @@ func TestWorktreeConversation(t *testing.T) {
 	term, end = p.talk(100, "--model", "script:../s.yaml", "--continue")
 	says(term, "Works in worktree mine (branch troupe/mine)")
 	end()
+
+	// An agent's work is merged by the number that stands beside its name, and a conflict handed back to it.
+	p.write("../h.yaml", "replies:\n  - agent: main\n    turn: 1\n    calls: [{tool: Agent, input: {description: "+
+		"Change, "+
+		"prompt: do it, isolation: worktree, name: fixer}}]\n  - {agent: main, turn: 2, text: it has changed a line}\n"+
+		"  - {agent: main, text: it has put both together}\n"+
+		"  - {name: fixer, turn: 1, calls: [{tool: Bash, input: {command: echo theirs > a.txt}}]}\n"+
+		"  - {name: fixer, turn: 3, calls: [{tool: Bash, input: {command: echo both > a.txt}}]}\n"+
+		"  - {name: fixer, text: changed}\n")
+	term, end = p.talk(100, "--model", "script:../h.yaml", "--allowed-tools", "Bash(*)")
+	term.Keys("go\r")
+	says(term, "it has changed a line")
+	shows(term, "\n>")
+	p.write("a.txt", "mine\n")
+	term.Keys("/merge #1\r")
+	says(term, "Nothing was written: 1 file has conflicts.")
+	term.Keys("/merge #1 --hand-back\r")
+	says(term, "marked a.txt")
+	says(term, "it has put both together")
+	shows(term, "\n>")
+	term.Keys("/merge #1\r")
+	says(term, "Merged 1 file of fixer-")
+	end()
+	if got, err := os.ReadFile(filepath.Join(p.dir, "a.txt")); string(got) != "both\n" {
+		t.Errorf("a.txt holds %q, %v", got, err)
+	}
 }
 
 // says waits for words on the screen, however they are broken into rows.

@@ -177,6 +177,7 @@ func (o *operations) machine(h huma.API) {
 	of(o, h, "login", api.API.Serving, api.Serving.Login)
 	of(o, h, "agent", api.API.Machine, api.Machine.Agent)
 	queryBody(o, h, "skills", api.API.Skills)
+	queryBody(o, h, "workflows", api.API.Workflows)
 	of(o, h, "memories", api.API.Setup, api.Setup.Memories)
 	of(o, h, "set-memory", api.API.Setup, api.Setup.SetMemory)
 	of(o, h, "worktrees", workspaces, api.Workspaces.Worktrees)

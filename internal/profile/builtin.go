@@ -34,6 +34,10 @@ var (
 	promptBash string
 	//go:embed prompts/coordinator.md
 	promptCoordinator string
+	//go:embed prompts/workflow.md
+	promptWorkflow string
+	//go:embed prompts/dream.md
+	promptDream string
 	//go:embed prompts/guide.md
 	promptGuide string
 	//go:embed prompts/statusline.md
@@ -45,11 +49,19 @@ func (d Definition) Documented() bool {
 	return d.Source == troupe.BuiltIn && (d.Name == "Guide" || d.Name == "Statusline")
 }
 
-// Main is the root agent's type; no child can have it. Coordinator is that of a session that only has others work.
+// Types that the runtime knows by name. Main is the root agent's, which no child can have; Coordinator is that of a
+// session that only has others work.
 const (
 	Main        = "main"
 	Coordinator = "coordinator"
+	// Workflow is the type of a session whose prompt is a workflow, which its model follows.
+	Workflow = "workflow"
+	// Dream is that of a session which puts the memory of another type in order.
+	Dream = "dream"
 )
+
+// IsWorkflow reports whether agents of this type follow a workflow.
+func (d Definition) IsWorkflow() bool { return d.Name == Workflow && d.Source == troupe.BuiltIn }
 
 // mainPrompt is the prompt of the main agent: whole, or without what is about writing software, which an output style
 // can do without. Its lines say of which of the two they are; most are of both.
@@ -128,9 +140,18 @@ func builtins() []Definition {
 				"--coordinator). Not for an agent to start.",
 		},
 		{
+			Name: Workflow, Prompt: promptWorkflow, Tools: []string{"Agent"}, OmitInstructions: true,
+			Description: "A session that follows a file of steps (troupe workflow run). Not for an agent to start.",
+		},
+		{
 			Name: "Bash", Prompt: promptBash, Tools: []string{"Bash"}, Model: "haiku",
 			Description: "Running commands whose long output you do not need to see: builds, test suites, " +
 				"logs. Reports and mends nothing. Not for a command or two.",
+		},
+		{
+			Name: Dream, Prompt: promptDream, Tools: []string{"Glob", "Grep", "Read"}, Sandbox: troupe.LevelReadOnly,
+			Model: "haiku", OmitInstructions: true,
+			Description: "A session that puts a memory in order (troupe memory dream). Not for an agent to start.",
 		},
 		{
 			Name: "Guide", Prompt: promptGuide, Tools: []string{"Glob", "Grep", "Read"}, Sandbox: troupe.LevelReadOnly,
@@ -148,7 +169,7 @@ func builtins() []Definition {
 	for i := range defs {
 		defs[i].Origin = Origin{Source: troupe.BuiltIn, Scope: troupe.BuiltIn}
 		defs[i].Prompt = strings.TrimSpace(defs[i].Prompt)
-		defs[i].Coordinates = defs[i].Name == Coordinator
+		defs[i].Coordinates = defs[i].Name == Coordinator || defs[i].Name == Workflow
 	}
 	return defs
 }

@@ -387,7 +387,7 @@ func (d Definition) resolveModel(at Place, wish string) (full, note string, err 
 func Describe(s Set, allowed func(name string) bool, room int) string {
 	var list []front.Entry
 	for _, d := range s.List() {
-		if (allowed == nil || allowed(d.Name)) && !d.Coordinates { // that is for people to start
+		if (allowed == nil || allowed(d.Name)) && !d.forPeople() {
 			list = append(list, d.entry())
 		}
 	}
@@ -401,7 +401,7 @@ func Workers(s Set, offer func(d Definition) []troupe.ToolFacts, allowed func(na
 	var b strings.Builder
 	var all []troupe.ToolFacts
 	for _, d := range s.List() {
-		if d.Coordinates || allowed != nil && !allowed(d.Name) {
+		if d.forPeople() || allowed != nil && !allowed(d.Name) {
 			continue
 		}
 		var names, servers []string
@@ -452,11 +452,16 @@ func ofServers(offer []troupe.ToolFacts) string {
 func (s Set) Find(words string) string {
 	var list []front.Entry
 	for _, d := range s.List() {
-		if !d.Coordinates {
+		if !d.forPeople() {
 			list = append(list, d.entry())
 		}
 	}
 	return front.Find(words, list, "types")
+}
+
+// forPeople: only people start sessions of this type, and models are not told of it.
+func (d Definition) forPeople() bool {
+	return d.Coordinates || d.Name == Dream && d.Source == troupe.BuiltIn
 }
 
 // entry is the type as it stands in a list.

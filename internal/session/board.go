@@ -178,20 +178,40 @@ func (tw *teamwork) tellMembers(ctx context.Context, say func(troupe.Session) (t
 	return len(mail), err
 }
 
-// memberEnded does on the board what the end of a member's run means: what it had begun is given back if it failed or
-// was stopped, and if it is idle an open item is offered to it, each one once.
-func (tw *teamwork) memberEnded(ctx context.Context, o troupe.Outcome) error {
-	if tw.a.st.Team == nil || o.Team != tw.a.st.Team.Name {
+// membersEnded does on the board what the ends of members' runs mean: what one had begun that failed or was stopped
+// is given back, in the transaction that logs its end, for no other process does it later; then one that is idle is
+// offered an open item, each one once.
+func (tw *teamwork) membersEnded(ctx context.Context, ends []troupe.Outcome) error {
+	if tw.a.st.Team == nil {
 		return nil
 	}
-	if o.Status != troupe.Completed {
-		items := tw.a.st.Board.GivenBack(o.Name)
-		if len(items) == 0 {
-			return nil
+	ends = slices.DeleteFunc(ends, func(o troupe.Outcome) bool { return o.Team != tw.a.st.Team.Name })
+	for _, o := range ends {
+		if items := tw.a.st.Board.GivenBack(o.Name); o.Status != troupe.Completed && len(items) > 0 {
+			if err := tw.a.stage(troupe.BoardChanged{Items: items}); err != nil {
+				return err
+			}
 		}
-		return tw.a.stage(troupe.BoardChanged{Items: items})
 	}
-	for _, it := range tw.a.st.Board.Next(o.Name) {
+	for _, o := range ends {
+		if err := tw.offer(ctx, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mostOffers is how many open items a member is offered and leaves before it is offered no more: each offer costs it a
+// model call, and what it is not for it finds in the list.
+const mostOffers = 3
+
+// offer has a member that is idle know of an open item.
+func (tw *teamwork) offer(ctx context.Context, o troupe.Outcome) error {
+	if o.Status != troupe.Completed {
+		return nil
+	}
+	items := tw.a.st.Board.Next(o.Name)
+	for _, it := range items[:min(len(items), mostOffers)] {
 		id := troupe.OfferMailID(o.Session, it.ID)
 		sent, err := tw.tellMembers(ctx, func(s troupe.Session) (troupe.MailID, troupe.MessageType, string) {
 			if s.ID != o.Session || s.Status.Live() {

@@ -75,14 +75,13 @@ func (a *actor) deliver(ctx context.Context, mail []troupe.Mail) error {
 	for _, m := range words {
 		a.staged.read(a.st.Session.Seq, m.ID)
 	}
+	var ends []troupe.Outcome
 	for _, m := range words {
 		if m.Ended != nil {
-			if err := a.team.memberEnded(ctx, *m.Ended); err != nil {
-				return err
-			}
+			ends = append(ends, *m.Ended)
 		}
 	}
-	return nil
+	return a.team.membersEnded(ctx, ends)
 }
 
 // grant has what was granted count for the whole tree, once it is in the log: what others do by

@@ -177,10 +177,12 @@ func (x txWithout) Events(id troupe.SessionID, after int64, most int) ([]troupe.
 }
 
 // TestSummarizedForkNeedsNoParent: after a restart a fork goes on without its parent's log once a summary stands for
-// that, and ends with the reason before.
+// that, and ends with the reason before. Where the log is there its parent's words, which may be many, are not made
+// bytes.
 func TestSummarizedForkNeedsNoParent(t *testing.T) {
 	t.Parallel()
-	for _, summed := range []bool{false, true} {
+	for _, tt := range []struct{ summed, lost bool }{{false, true}, {true, true}, {true, false}} {
+		summed := tt.summed
 		synctest.Test(t, func(t *testing.T) {
 			h := newHome(t)
 			script := plays{
@@ -198,11 +200,18 @@ func TestSummarizedForkNeedsNoParent(t *testing.T) {
 				t.Fatalf("%d summaries", n)
 			}
 			q := h.adopt(script, false, func(p *process) {
-				p.deps = func(d *session.Deps) { d.Store = withoutLog{d.Store, h.root} }
+				if tt.lost {
+					p.deps = func(d *session.Deps) { d.Store = withoutLog{d.Store, h.root} }
+				}
 			}).end()
 			s := h.get(a)
 			if (s.Status == troupe.Completed) != summed {
-				t.Errorf("summarized %v: it is %s: %s", summed, s.Status, s.Error)
+				t.Errorf("%+v: it is %s: %s", tt, s.Status, s.Error)
+			}
+			for m := range q.llm.encoded {
+				if summed && strings.Contains(m, troupe.ForkPlaceholder) {
+					t.Errorf("%+v: its parent's conversation is made bytes: %s", tt, m)
+				}
 			}
 			if !summed {
 				wants(t, s.Error, "goes on from cannot be read")

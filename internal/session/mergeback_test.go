@@ -241,3 +241,48 @@ type nods struct{}
 func (nods) Judge(context.Context, session.Judging) (troupe.Judgement, error) {
 	return troupe.Judgement{By: "a hook"}, nil
 }
+
+// TestMergeBackJudgedAnew: what its parent may no longer do when the merge is about to be written is not done.
+func TestMergeBackJudgedAnew(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		m := newMerging(h)
+		var once sync.Once
+		one := plays{"main": {call("Agent:^+One"), say("ok")}, "main/One": {call("Edit:work"), say("all done")}}
+		p := h.start(one.reply, func(p *process) {
+			p.deps = func(d *session.Deps) {
+				d.Workspaces = m
+				d.Guard = watchful{confines{new([]session.Confine)}, func(path string) {
+					if path == "/ws/One1" {
+						once.Do(func() {
+							p.send(troupe.Mail{To: h.root, Kind: troupe.MailGrant,
+								Rule: &troupe.Rule{Effect: troupe.Deny, Text: "MergeWorktree"}})
+							pass(time.Minute)
+						})
+					}
+				}}
+			}
+		})
+		p.begin(troupe.Caps{MaxDepth: 1}).end()
+		w := h.ofRun(h.called("One").ID).Workspace
+		if w == nil || w.Into != "" || !strings.Contains(w.NotMerged, "MergeWorktree") || len(m.has) > 0 {
+			t.Errorf("%+v, written: %v", w, m.has)
+		}
+		m.check(t)
+		h.checkTree()
+	})
+}
+
+// watchful is a machine that does something whenever it is asked whether a path is hidden.
+type watchful struct {
+	confines
+	do func(path string)
+}
+
+func (a watchful) Hidden(session.Place) session.Hidden {
+	return session.Hidden{Path: func(path string) (string, bool) {
+		a.do(path)
+		return "", false
+	}}
+}

@@ -478,36 +478,44 @@ func TestPlaceOfAttended(t *testing.T) {
 	}
 }
 
-// TestPlaceOfAttendedRests: a command in the background does not keep a run from its end, in which all is saved once.
-func TestPlaceOfAttendedRests(t *testing.T) {
+// TestPlaceOfCommand: a command in the background does not keep a run of the main agent from its end, and goes on: in a
+// conversation all is saved once then, and where nobody is the folder is closed and stays.
+func TestPlaceOfCommand(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, f := newHome(t), newFolders()
-		p := h.start(plays{"main": {call("In:"), call("Bash:cat -"), say("ok"), say("it has ended")}}.reply,
-			func(p *process) {
-				f.withTrees(p)
-				trees := p.deps
-				p.deps = func(d *session.Deps) {
-					d.Tools = tools().Map(func(d tool.Descriptor) tool.Descriptor {
-						if d.Name == "Bash" {
-							d.Runner = listens{}
-						}
-						return d
-					})
-					trees(d)
-				}
-			})
-		p.settings.Attended = true
-		p.beginAs(troupe.Caps{}, inTrees)
-		pass(time.Minute)
-		if s := h.get(h.root); s.Status != troupe.Completed || s.Result != "ok" {
-			t.Errorf("after a minute it is %s: %q", s.Status, s.Result)
-		}
-		if got := fmt.Sprint(f.notes); strings.Count(got, "save mine all") != 2 { // beside the reply, and at the end
-			t.Error(got)
-		}
-		p.pool.Close()
-	})
+	for attended, want := range map[bool]string{true: "save mine all", // beside the reply, and at the end
+		false: "close mine stays: commands still run in it"} {
+		synctest.Test(t, func(t *testing.T) {
+			h, f := newHome(t), newFolders()
+			p := h.start(plays{"main": {call("In:"), call("Bash:cat -"), say("ok"), say("it has ended")}}.reply,
+				func(p *process) {
+					f.withTrees(p)
+					trees := p.deps
+					p.deps = func(d *session.Deps) {
+						d.Tools = tools().Map(func(d tool.Descriptor) tool.Descriptor {
+							if d.Name == "Bash" {
+								d.Runner = listens{}
+							}
+							return d
+						})
+						trees(d)
+					}
+				})
+			p.settings.Attended = attended
+			p.beginAs(troupe.Caps{}, inTrees)
+			pass(time.Minute)
+			if s := h.get(h.root); s.Status != troupe.Completed || s.Result != "ok" {
+				t.Errorf("after a minute it is %s: %q", s.Status, s.Result)
+			}
+			n := 1
+			if attended {
+				n = 2
+			}
+			if got := fmt.Sprint(f.notes); strings.Count(got, want) != n {
+				t.Error(got)
+			}
+			p.pool.Close()
+		})
+	}
 }
 
 // listens is a command in the background that reads until it is stopped.
@@ -617,4 +625,30 @@ func TestPlaceOfReaders(t *testing.T) {
 	if a, b := at(troupe.WorkspaceCopy, "a"), at(troupe.WorkspaceCopy, "b"); a == b {
 		t.Errorf("both are %+v", a)
 	}
+}
+
+// TestUnkeptAgain: what a process could not keep at the end of an agent is tried once by each process that follows,
+// until one could.
+func TestUnkeptAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, f := newHome(t), newFolders()
+		script := plays{"main": {call("Agent:^One"), say("ok")}, "main/One": {call("Edit:a"), say("done")}}.reply
+		f.fails["close"] = errors.New("the disk is full")
+		h.start(script, f.with).begin(troupe.Caps{MaxDepth: 1}).end()
+		for i, fails := range []error{errors.New("it is full still"), nil, nil} {
+			f.fails["close"] = fails
+			q := h.adopt(script, true, f.with)
+			pass(time.Minute)
+			q.end()
+			tries := strings.Count(strings.Join(f.notes, "\n"), "close One done")
+			if want := min(i+2, 3); tries != want {
+				t.Errorf("process %d: it was tried %d times, and not %d", i+2, tries, want)
+			}
+			if w := h.ofRun(h.called("One").ID).Workspace; w == nil || (w.Unkept == "") != (fails == nil) {
+				t.Errorf("process %d: %+v", i+2, w)
+			}
+		}
+		h.checkTree()
+	})
 }

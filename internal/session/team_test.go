@@ -350,3 +350,32 @@ func TestLongMessage(t *testing.T) {
 		}
 	})
 }
+
+// TestOffers: a member that leaves what it is offered is offered no more than a few tasks: each costs it a model call.
+func TestOffers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		p := h.start(func(r model.Request) troupe.Reply {
+			if r.Agent.Path == "main" && r.Agent.Reply == 1 {
+				return call("TeamCreate:t", "Add:1", "Add:2", "Add:3", "Add:4", "Add:5", "Member:X")
+			}
+			return say("not for me")
+		}, inTeam).lead().end()
+		offers := 0
+		for _, s := range p.tree() {
+			for _, e := range p.events(s.ID) {
+				b, _ := e.Body.(troupe.MailDelivered)
+				for _, m := range b.Mail {
+					if strings.HasPrefix(troupe.JoinText(m.Blocks), "This task is open") {
+						offers++
+					}
+				}
+			}
+		}
+		if offers != 3 {
+			t.Errorf("it was offered %d tasks", offers)
+		}
+		h.checkTree()
+	})
+}

@@ -34,6 +34,9 @@ func listUpdate(input string) (up troupe.BoardUpdate) {
 // how far it is, and what waits for what. Nothing else of the list has changed.
 func (h *watch) listed(st *turn.State, e troupe.Event, b troupe.ToolFinished) {
 	text := troupe.JoinText(b.Result.Blocks)
+	if h.led { // its members have the list changed too, by mail
+		return
+	}
 	if b.Result.IsError || b.Name != "TaskCreate" && b.Name != "TaskUpdate" {
 		return
 	}
@@ -100,12 +103,18 @@ func (h *watch) listRestated(st *turn.State, b troupe.Compacted) {
 	if st.Session.Depth > 0 {
 		return
 	}
-	open := false
-	for _, it := range h.list {
+	list, open := h.list, false
+	if h.led { // its members have the list changed too: the log's own is all there is
+		list = make(map[string]*listedItem)
+		for _, it := range st.Board.Items {
+			list[it.ID] = &listedItem{status: it.Status, owner: it.Owner}
+		}
+	}
+	for _, it := range list {
 		open = open || it.status != troupe.BoardCompleted
 	}
 	text := troupe.JoinText(b.Blocks)
-	for id, it := range h.list {
+	for id, it := range list {
 		line := fmt.Sprintf("#%s [%s] a part", id, it.status)
 		if it.owner != "" {
 			line += " (" + it.owner + ")"

@@ -100,6 +100,19 @@ func TestPlantedBugs(t *testing.T) {
 		"the governor forgets somebody":                  func() func(*session.Deps) { return onGovernor(true) },
 		"a call that failed does not leave the governor": func() func(*session.Deps) { return onGovernor(false) },
 
+		// what is done to teams
+		"what one agent says to another is dropped":            onTx(func(tx txn) txn { return tactful{tx} }),
+		"a task that another one has is said to be one's own":  onTx(func(tx txn) txn { return flattering{tx} }),
+		"a member that failed keeps what it had begun":         onTx(func(tx txn) txn { return grudging{tx} }),
+		"a task goes to another member than the one that asks": onTx(func(tx txn) txn { return grabbing{tx} }),
+		"a team ends while its members work":                   onTx(func(tx txn) txn { return shortsighted{tx} }),
+		"a member does not come to the end that is wanted":     onTx(func(tx txn) txn { return patient{tx} }),
+		"a task is offered again and again": func() func(*session.Deps) {
+			n := new(int)
+			return onTx(func(tx txn) txn { return insistent{tx, n} })()
+		},
+		"messages of one sender come in another order": onTx(func(tx txn) txn { return confused{tx} }),
+
 		// what a transaction does
 		"appends are not checked for the epoch":                  onTx(func(tx txn) txn { return unfenced{tx} }),
 		"mail is not marked delivered":                           onTx(func(tx txn) txn { return unmarked{tx} }),

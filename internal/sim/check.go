@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store"
@@ -210,12 +212,16 @@ func (l *life) event(e troupe.Event) error {
 			l.h.ends[troupe.ChildEndedMailID(l.s.ID, b.Outcome.Run)]++
 		}
 		l.runs = l.runs.Add(b.Outcome.Tally)
-		return l.stopped(b.Outcome)
+		return l.stopped(b.Outcome, e.At)
 	case troupe.BoardChanged:
 		for _, it := range b.Items {
 			l.board[it.ID] = it.Status
 		}
-	case troupe.Created, troupe.Started, troupe.SettingsChanged:
+	case troupe.Started:
+		if b.Keep { // it ends as the run did whose end could not be kept
+			l.stops[b.Run] = true
+		}
+	case troupe.Created, troupe.SettingsChanged:
 	}
 	return nil
 }
@@ -264,7 +270,8 @@ func (l *life) finished(b troupe.ToolFinished) error {
 	switch {
 	case n == 0 && b.Name == "Edit" && !b.Result.IsError:
 		return fmt.Errorf("the edit %v is said to be done, and took no effect", at)
-	case !b.Result.IsError && strings.HasPrefix(b.Name, "Task") && !l.onBoard(troupe.JoinText(b.Result.Blocks)):
+	case !b.Result.IsError && strings.HasPrefix(b.Name, "Task") && l.s.Team == "" &&
+		!l.onBoard(troupe.JoinText(b.Result.Blocks)):
 		return fmt.Errorf("call %v is told of a list that the log does not have", at)
 	case n > 0 && b.Denied != nil && !l.wanted[at]:
 		return fmt.Errorf("call %v was denied, and took effect", at)
@@ -304,7 +311,7 @@ func (l *life) delivered(e troupe.Event, b troupe.MailDelivered) error {
 		if m.Stop != nil {
 			l.stops[m.Stop.Run] = !m.Stop.Void
 		}
-		if m.Kind != troupe.MailPrompt || sent == nil {
+		if m.Kind != troupe.MailPrompt && m.Kind != troupe.MailMessage || sent == nil {
 			continue
 		}
 		if l.words == nil {
@@ -321,10 +328,15 @@ func (l *life) delivered(e troupe.Event, b troupe.MailDelivered) error {
 	return nil
 }
 
-// stopped: a run ends as stopped only if somebody stopped that run, and a stop ends one run.
-func (l *life) stopped(o troupe.Outcome) error {
+// stopped: a run ends as stopped only if somebody stopped that run, and a stop ends one run. A member of a team is
+// stopped too when its time is up to come to the end that its lead wanted.
+func (l *life) stopped(o troupe.Outcome, at time.Time) error {
 	run := max(o.Run, 1) // one that never began is stopped by what was meant for its first run
-	if o.Status == troupe.Cancelled && !l.stops[run] {
+	due := slices.ContainsFunc(l.h.w.watch.sent, func(x letter) bool {
+		m := l.h.w.watch.mail[x].Message
+		return x.to == l.s.ID && m != nil && m.Type == troupe.MessageShutdown && !m.Until.After(at)
+	})
+	if o.Status == troupe.Cancelled && !l.stops[run] && !due {
 		return fmt.Errorf("run %d was stopped by nobody", o.Run)
 	}
 	delete(l.stops, run)

@@ -24,6 +24,7 @@ type climate struct {
 	words    int  // how often somebody speaks, at most
 	calls    int  // model calls after which nobody wants anything any more
 	judge    bool // something else than rules judges calls too
+	teams    bool // the main agent may lead a team
 	machine
 }
 
@@ -85,6 +86,7 @@ func drawClimate(r *rand.Rand) climate {
 		c.caps.MaxTurns = int64(6 + r.IntN(30))
 	}
 	c.attend = 300 * r.IntN(4)
+	c.teams = one(3)
 	c.machine = drawMachine(r)
 	return c
 }
@@ -134,7 +136,7 @@ func (c climate) profile(kind string) troupe.Profile {
 			"MergeWorktree",
 			"ExitWorktree", "Read",
 			"SendMessage", "TaskCreate", "TaskOutput", "TaskStop",
-			"TaskUpdate"},
+			"TaskUpdate", "TeamCreate", "TeamDelete"},
 	}
 	switch kind {
 	case "reader":

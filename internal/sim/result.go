@@ -22,6 +22,8 @@ type Result struct {
 // mode auto said.
 type Agents struct {
 	Verdicts, Approved, Rejected, Answers, Listed, Hooks, HooksFailed int
+	// Messages between agents, and members of teams that were born.
+	Messages, Members int
 }
 
 // Add sums up what two runs were made of.
@@ -34,6 +36,6 @@ func (r Result) Add(o Result) Result {
 		r.Returns + o.Returns, r.Judged + o.Judged, r.Pieces + o.Pieces, r.Behind + o.Behind, r.Left + o.Left,
 		Agents{r.Verdicts + o.Verdicts,
 			r.Approved + o.Approved, r.Rejected + o.Rejected, r.Answers + o.Answers, r.Listed + o.Listed,
-			r.Hooks + o.Hooks, r.HooksFailed + o.HooksFailed},
+			r.Hooks + o.Hooks, r.HooksFailed + o.HooksFailed, r.Messages + o.Messages, r.Members + o.Members},
 	}
 }

@@ -79,7 +79,8 @@ func TestSeeds(t *testing.T) {
 		"trees taken back":           sum.Returns * 4, "trees left": sum.Left, "judgements": sum.Judged,
 		"verdicts of mode auto": sum.Verdicts * 2,
 		"plans approved":        sum.Approved * 8, "plans rejected": sum.Rejected * 8,
-		"questions answered":  sum.Answers * 2,
+		"questions answered": sum.Answers * 2,
+		"messages of agents": sum.Messages, "members of teams": sum.Members * 2,
 		"changes of the list": sum.Listed, "hooks": sum.Hooks, "hooks that failed": sum.HooksFailed,
 		"pieces of replies": sum.Pieces, "readers that were behind": sum.Behind,
 	} {

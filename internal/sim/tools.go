@@ -21,7 +21,9 @@ func (p profiles) Resolve(_ troupe.Session, sp troupe.Spawn) (troupe.Profile, er
 	if sp.Type == "unknown" {
 		return troupe.Profile{}, fmt.Errorf("there is no agent type %q", sp.Type)
 	}
-	return p.w.climate.profile(sp.Type), nil
+	out := p.w.climate.profile(sp.Type)
+	out.Team = sp.Team
+	return out, nil
 }
 
 // Fork implements session.Roles.
@@ -44,6 +46,9 @@ func (w *world) drawCall(id troupe.SessionID) (name, input string) {
 	}
 	if st := w.watch.states[id]; st != nil && st.Authority.Mode == troupe.ModePlan && w.one(4) {
 		return "ExitPlanMode", ""
+	}
+	if name, input, ok := w.drawTeam(id); ok {
+		return name, input
 	}
 	switch n := w.rng.IntN(28); {
 	case n < 2:
@@ -115,11 +120,13 @@ func tools(p *process) tool.Set {
 	}
 	for _, f := range []troupe.ToolFacts{
 		{Name: "Agent", Schedule: troupe.Birth, Argument: troupe.AgentArgument},
-		{Name: "SendMessage", Holder: troupe.Parents},
+		{Name: "SendMessage", Holder: troupe.Correspondents},
+		{Name: "TeamCreate", Holder: troupe.MainAgent},
+		{Name: "TeamDelete", Holder: troupe.MainAgent},
 		{Name: "TaskOutput", Schedule: troupe.Parallel, Holder: troupe.Parents},
 		{Name: "TaskStop", Holder: troupe.Parents},
-		{Name: "TaskCreate", Holder: troupe.MainAgent},
-		{Name: "TaskUpdate", Holder: troupe.MainAgent},
+		{Name: "TaskCreate", Holder: troupe.Members},
+		{Name: "TaskUpdate", Holder: troupe.Members},
 		{Name: "AskUserQuestion", Holder: troupe.NamedAgents},
 		{Name: "EnterPlanMode", Holder: troupe.MainAgent},
 		{Name: "ExitPlanMode", Holder: troupe.Planners},
@@ -145,10 +152,14 @@ func intent(name, input string) (troupe.Intent, error) {
 		if strings.HasPrefix(bare, "%") {
 			return troupe.Spawn{Description: "beside it", Prompt: "do a part", Fork: true, Wait: bare != "%"}, nil
 		}
+		bare, joins := strings.CutPrefix(bare, "=")
 		bare, tree := strings.CutPrefix(bare, "^")
 		bare, merge := strings.CutPrefix(bare, "+")
 		name, kind, own := strings.Cut(bare, "@")
 		sp := troupe.Spawn{Description: "part of it", Prompt: "do a part", Type: "worker", Name: name, Background: and}
+		if joins {
+			sp.Team = crew
+		}
 		if tree {
 			sp.Workspace = troupe.WorkspaceTree
 		}
@@ -163,7 +174,11 @@ func intent(name, input string) (troupe.Intent, error) {
 		}
 		return sp, nil
 	case "SendMessage":
-		return troupe.SendMessage{To: bare, Text: "how far are you?", Cancel: and}, nil
+		return message(bare, and), nil
+	case "TeamCreate":
+		return troupe.TeamCreate{Team: troupe.Team{Name: crew}}, nil
+	case "TeamDelete":
+		return troupe.TeamDelete{}, nil
 	case "TaskOutput":
 		return troupe.TaskQuery{Task: bare, Block: and, Timeout: time.Duration(1+len(bare)) * time.Second}, nil
 	case "AskUserQuestion":

@@ -30,14 +30,20 @@ type watch struct {
 	law     law
 	seals   map[troupe.SessionID]troupe.CallSealed // the last of each session
 	because map[troupe.SessionID]bool              // the next seal may begin another generation
-	halted  map[troupe.SessionID]*halted
-	asked   map[troupe.SessionID][]asked    // words that no reply has followed yet
-	taken   turn.Taken                      // when the tree was taken over
-	took    map[troupe.SessionID]turn.Taken // and when each session at work was
-	late    map[troupe.SessionID]int        // model calls past the tree's time, in a row
+	asked   map[troupe.SessionID][]asked           // words that no reply has followed yet
+	taken   turn.Taken                             // when the tree was taken over
+	took    map[troupe.SessionID]turn.Taken        // and when each session at work was
+	late    map[troupe.SessionID]int               // model calls past the tree's time, in a row
 	docket  docket
+	teamwork
 	pairing
-	halts map[troupe.SessionID]int // runs that were told to stop, as far as they have read it
+	haltings
+}
+
+// haltings are runs that somebody stopped.
+type haltings struct {
+	halted map[troupe.SessionID]*halted
+	halts  map[troupe.SessionID]int // runs that were told to stop, as far as they have read it
 }
 
 // halted is a session at work whose tree somebody stopped.
@@ -73,8 +79,8 @@ func newWatch(w *world) watch {
 		law: law{w: w, gate: gate.NewTools(tools(nil).Facts()), parties: make(map[troupe.SessionID]*party),
 			said: make(map[troupe.Fork]int), asked: make(map[askedFor]sentFor)},
 		seals: make(map[troupe.SessionID]troupe.CallSealed), because: make(map[troupe.SessionID]bool),
-		halted: make(map[troupe.SessionID]*halted), asked: make(map[troupe.SessionID][]asked),
-		halts: make(map[troupe.SessionID]int), late: make(map[troupe.SessionID]int),
+		haltings: haltings{make(map[troupe.SessionID]*halted), make(map[troupe.SessionID]int)},
+		asked:    make(map[troupe.SessionID][]asked), late: make(map[troupe.SessionID]int),
 		took: make(map[troupe.SessionID]turn.Taken),
 	}
 }
@@ -101,6 +107,9 @@ func (h *watch) committed(p *process, t *watchTx) {
 			h.w.broken("%s has lost session %s, and sends %s mail for it: %s", p.owner, m.From, m.Kind, m.ID)
 		}
 		h.posted(m, p.zombie)
+		if m.Board != nil && m.Board.Intent() == nil {
+			h.team.answers = append(h.team.answers, m)
+		}
 	}
 	for _, a := range t.appends {
 		p.logged[a.row.ID] = a.row.Seq
@@ -111,6 +120,9 @@ func (h *watch) committed(p *process, t *watchTx) {
 	}
 	if t.claimed {
 		h.law.claimed()
+	}
+	if h.states[h.w.root] != nil {
+		h.claims()
 	}
 	for _, l := range t.read {
 		if m := h.mail[l]; m == nil || m.delivered {
@@ -144,6 +156,7 @@ func (h *watch) posted(m troupe.Mail, zombie bool) {
 	}
 	h.mail[l] = &posted{Mail: m, order: len(h.sent), zombie: zombie}
 	h.w.trace("  %s to %s: %s", m.Kind, m.To, m.ID)
+	h.offered(m)
 	switch {
 	case m.Kind == troupe.MailStop && m.Stop.Tree && m.From == "":
 		h.stopped(m.To)
@@ -230,6 +243,7 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 				"stopped", id, e.Seq)
 		}
 		h.inTime(st, e)
+		h.dismissed(e, st.Session)
 		h.seals[id], h.because[id] = b, b.Compact
 		if x := h.halted[id]; x != nil && x.run == st.Session.Run {
 			// One call may have been on its way already.
@@ -242,6 +256,7 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 	case troupe.MailDelivered:
 		for _, m := range b.Mail {
 			h.told(st, e, m.Stop)
+			h.team.heard(m)
 			for i := 0; m.Kind == troupe.MailPrompt && i < len(m.Blocks); i++ {
 				h.asked[id] = append(h.asked[id], asked{e.Seq, m.Blocks[i].Text})
 			}
@@ -275,8 +290,12 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 	case troupe.ToolFinished:
 		h.w.people.note(id, b.Task)
 		h.listed(st, e, b)
+		h.sends(e, b)
 	case troupe.BoardChanged:
 		h.w.res.Listed++
+		h.owns(e, b)
+	case troupe.TeamChanged:
+		h.disbands(e, b)
 	case troupe.RequestOpened:
 		if want := e.At.Add(h.states[h.w.root].Settings.AskFor); !b.Until.Equal(want) {
 			h.w.broken("session %s: the request of event %d waits until %s, and the run was started to wait until %s",
@@ -289,6 +308,9 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 		h.granted(st, e, b)
 	case troupe.Created:
 		h.law.born(id, e.Seq, b)
+		if b.Profile.Team != "" {
+			h.w.res.Members++
+		}
 	}
 	if b, ok := e.Body.(troupe.Compacted); ok {
 		h.w.res.Summaries++
@@ -379,6 +401,7 @@ func (h *watch) sums() {
 	}
 	want := troupe.Tree{Root: tree.Root, Name: tree.Name, Caps: tree.Caps, Total: len(h.order) - 1,
 		SincePrompt: h.born}
+	members := 0 // which do not count while they are idle, when others are born
 	for _, id := range h.order {
 		s := &h.states[id].Session
 		want.Tally = want.Tally.Add(s.Tally)
@@ -386,12 +409,15 @@ func (h *watch) sums() {
 		if s.Active() {
 			want.Active++
 		}
+		if s.Team != "" {
+			members++
+		}
 	}
 	c := h.w.climate.caps
 	switch {
 	case tree != want:
 		h.w.broken("the tree differs from its sessions:\ntree     %+v\nsessions %+v", tree, want)
-	case c.MaxTotal > 0 && tree.SincePrompt > c.MaxTotal:
+	case c.MaxTotal > 0 && tree.SincePrompt-members > c.MaxTotal:
 		h.w.broken("%d sessions were born since a prompt, under a cap of %d", tree.SincePrompt, c.MaxTotal)
 	}
 }

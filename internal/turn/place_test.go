@@ -58,6 +58,10 @@ func TestToSave(t *testing.T) {
 		"a command":           {[]troupe.Body{started(1), finished(1)}, nil, true},
 		"both":                {[]troupe.Body{started(0), edit, started(1), finished(1)}, nil, true},
 		"one that still runs": {[]troupe.Body{started(1), shell, troupe.WorkspaceSaved{}}, nil, true},
+		"a command that ended while it was saved": {[]troupe.Body{started(0), edit, started(1), finished(1),
+			troupe.WorkspaceSaved{After: 6}}, nil, true},
+		"a command that ended before it was": {[]troupe.Body{started(0), edit, started(1), finished(1),
+			troupe.WorkspaceSaved{After: 8}}, nil, false},
 		"saved since": {[]troupe.Body{started(0), edit, started(1), finished(1), troupe.WorkspaceSaved{}}, nil,
 			false},
 	} {
@@ -105,5 +109,27 @@ func TestPlaceFold(t *testing.T) {
 	}
 	if st.Files["/w/sub/a"] != "h" {
 		t.Errorf("what was read before is unread there: %v", st.Files)
+	}
+}
+
+// TestKeptOnceInEachProcess: what could not be kept at an end is tried again by a process that took the session up
+// after it, and not by the one in which it failed.
+func TestKeptOnceInEachProcess(t *testing.T) {
+	t.Parallel()
+	st, err := placed(t, own(), "p", finished(0), finished(1), finished(2),
+		troupe.Ended{Outcome: troupe.Outcome{Status: troupe.Completed,
+			Workspace: &troupe.WorkspaceResult{Unkept: "the disk is full"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := st.Session.Seq
+	for taken, want := range map[int64]turn.Action{
+		0:       turn.Park{},
+		end - 1: turn.Park{},
+		end:     turn.Admit{Run: 2, Again: true, Keep: true},
+	} {
+		if act := turn.Next(&st, turn.Inputs{Taken: turn.Taken{Seq: taken}}); act != want {
+			t.Errorf("taken up at %d of %d: %+v", taken, end, act)
+		}
 	}
 }

@@ -61,6 +61,7 @@ func routes() []Route {
 		route("set-server", post, "/v1/servers/change", "Write an MCP server down, or take it out"),
 		route("login", post, "/v1/servers/login", "Log in to an MCP server, or out").slow(),
 		route("skills", post, "/v1/skills", "The skills and commands that can be used, and their files").large(),
+		route("workflows", post, "/v1/workflows", "The workflows that can be run, and their files").large(),
 		route("memories", post, "/v1/memories", "What agents have kept for others of their type"),
 		route("set-memory", post, "/v1/memories/change", "Change what agents have kept, or forget it").large(),
 		route("worktrees", post, "/v1/worktrees", "The folders that sessions have of their own").slow(),

@@ -55,6 +55,8 @@ type Role struct {
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
 	// Agent is the type of agent that the session runs as; "" is main.
 	Agent string `json:"agent,omitempty"`
+	// Memory is the type of agents whose memory the session has; "": its own type's.
+	Memory string `json:"memory,omitempty"`
 	// AppendText goes to the main agent's system prompt, Agents are definitions of agents as JSON.
 	AppendText string `json:"append_text,omitempty"`
 	// Worktree has it work in a worktree of its own; "" is one whose name is made up. nil: it works in Cwd, or as Agent

@@ -118,6 +118,10 @@ func asks() []ask {
 	add("Skills", func(ctx context.Context, a api.API) (any, error) {
 		return a.Skills(ctx, wire.SkillQuery{Place: place, Name: "x", Check: true, Paths: []string{"a.md"}})
 	})
+	add("Workflows", func(ctx context.Context, a api.API) (any, error) {
+		return a.Workflows(ctx, wire.WorkflowQuery{Place: place, Name: "x", Paths: []string{"a.yaml"}, Begin: true,
+			Inputs: map[string]string{"a": "b"}})
+	})
 	add("Agent", func(ctx context.Context, a api.API) (any, error) {
 		return a.Machine().Agent(ctx, wire.AgentName{Place: place, Name: "Explore"})
 	})

@@ -72,7 +72,7 @@ func Live(t *testing.T, a api.API, caller troupe.Caller) {
 		"Models",
 		"Memories", "Plans", "PlanUndo", "Plugins", "Report",
 		"Request", "Requests",
-		"Rules", "Servers", "Skills", "StatusLine", "Tasks", "Tree", "Turns", "Untrusted", "Wait",
+		"Rules", "Servers", "Skills", "StatusLine", "Tasks", "Tree", "Turns", "Untrusted", "Wait", "Workflows",
 		"DiffWorktree", "Worktrees",
 	}
 	// Nothing of these is in a log, or the log is gone.
@@ -488,6 +488,30 @@ func (l *live) skills() {
 	l.fails("a skill that there is not", err, nil)
 }
 
+// workflows looks at workflows, and asks what one begins with.
+func (l *live) workflows() {
+	l.t.Helper()
+	ctx, a := l.t.Context(), l.a
+	l.write(".troupe/workflows/greet.yaml", "inputs: {who: }\nsteps:\n- {name: hi, prompt: Greet them.}\n")
+	l.write(".troupe/workflows/bad.yaml", "steps: 3\n")
+	place := wire.Place{Cwd: l.dir}
+	list, err := a.Workflows(ctx, wire.WorkflowQuery{Place: place})
+	if err != nil || len(list.Workflows) != 1 || list.Workflows[0].Name != "greet" || len(list.Problems) != 1 ||
+		list.Workflows[0].Inputs[0] != (wire.WorkflowInput{Name: "who"}) || list.Workflows[0].Prompt != "" {
+		l.t.Errorf("the workflows are %+v, %v", list, err)
+	}
+	q := wire.WorkflowQuery{Place: place, Name: "greet", Begin: true}
+	_, err = a.Workflows(ctx, q)
+	l.fails("a workflow without its input", err, nil)
+	q.Inputs = map[string]string{"who": "us"}
+	list, err = a.Workflows(ctx, q)
+	if err != nil || len(list.Workflows) != 1 || !strings.Contains(list.Workflows[0].Prompt, "Greet them.") {
+		l.t.Errorf("the workflow is %+v, %v", list, err)
+	}
+	_, err = a.Workflows(ctx, wire.WorkflowQuery{Place: place, Name: "nothing"})
+	l.fails("a workflow that there is not", err, nil)
+}
+
 func (l *live) machine() {
 	l.t.Helper()
 	ctx, a := l.t.Context(), l.a
@@ -520,6 +544,7 @@ func (l *live) machine() {
 	l.servers()
 	l.plugins()
 	l.skills()
+	l.workflows()
 	l.memories()
 	l.worktrees()
 	place := wire.Place{Cwd: l.dir, Permissions: wire.Permissions{Deny: []string{"Bash(rm:*)"}}}

@@ -472,6 +472,14 @@ func (w *World) Skills(_ context.Context, q wire.SkillQuery) (wire.SkillList, er
 		Problems: []string{}}, nil
 }
 
+// Workflows implements api.Using.
+func (w *World) Workflows(_ context.Context, q wire.WorkflowQuery) (wire.WorkflowList, error) {
+	return wire.WorkflowList{Workflows: []wire.Workflow{{Name: "w" + q.Name, Source: q.Cwd,
+		Inputs: []wire.WorkflowInput{{Name: "in", Default: &q.Name}},
+		Steps:  []wire.WorkflowStep{{Name: fmt.Sprint(q.Paths, q.Inputs, q.Begin), Needs: []string{}}}}},
+		Problems: []string{}}, nil
+}
+
 // Agent implements api.Machine.
 func (w *World) Agent(_ context.Context, n wire.AgentName) (wire.AgentProfile, error) {
 	return wire.AgentProfile{AgentType: wire.AgentType{Name: n.Name, Source: n.Cwd}, Resolved: "x/y",

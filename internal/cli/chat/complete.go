@@ -60,7 +60,7 @@ func valuesOf(ctx context.Context, a api.API, cwd string) func(command string) [
 			}
 		case "model":
 			out, _ = console.ModelWords(ctx, a.Machine(), cwd)
-		case "diff", "merge":
+		case "diff", "merge", "worktrees":
 			list, _ := a.Setup().Workspaces().Worktrees(ctx, wire.WorktreeQuery{Cwd: cwd, Names: true})
 			for _, w := range list {
 				out = append(out, w.Name)

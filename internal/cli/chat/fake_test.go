@@ -491,3 +491,9 @@ func (f *fake) Skills(_ context.Context, q wire.SkillQuery) (wire.SkillList, err
 		Description: "Ships what is ready, after all tests have passed and the notes are written.", People: true,
 		Models: true, Tools: []string{"Read", "Bash"}}}}, nil
 }
+
+// Undo implements api.Undoing.
+func (f *fake) Undo(_ context.Context, _ troupe.SessionID, o wire.UndoOrder) (wire.Undo, error) {
+	f.tell(fmt.Sprintf("undone %d forced %v", o.Turn, o.Force))
+	return f.undo, nil
+}

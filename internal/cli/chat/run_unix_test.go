@@ -299,7 +299,8 @@ func TestResume(t *testing.T) {
 	p.sees("From the next reply on: anthropic/haiku\n>")
 	p.Keys("/undo\r")
 	p.sees("troupe: there is no undo here\n/undo goes back to before the last prompt that changed a\nfile, /undo " +
-		"TURN to before that turn; /undo merge ID takes\none merge back, and /undo redo the last undo.\n>")
+		"TURN to before that turn; /undo merge ID takes\none merge back, and /undo redo the last undo. " +
+		"--force\nreplaces what was changed since too.\n>")
 	p.Keys("\x04")
 	p.leaves()
 	f.heardAll(t, "begin true", "more", "and more", "model haiku")

@@ -9,33 +9,59 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 const undoHint = "/undo goes back to before the last prompt that changed a file, /undo TURN to before that turn; " +
-	"/undo merge ID takes one merge back, and /undo redo the last undo."
+	"/undo merge ID takes one merge back, and /undo redo the last undo. --force replaces what was changed since too."
 
-// planUndo shows what /undo [TURN] or /undo redo would do, and proposes it.
-func planUndo(ctx context.Context, v *conversation, args string) error {
-	n, err := strconv.Atoi(args)
-	order := wire.UndoOrder{Turn: n, Redo: args == "redo"}
-	if id, is := strings.CutPrefix(args, "merge "); is {
-		order.Merge = strings.TrimSpace(id)
+// undoOrder reads what stands behind /undo: what `troupe undo` takes, and short words for it.
+func undoOrder(words string) (o wire.UndoOrder, err error) {
+	fs := pflag.NewFlagSet("/undo", pflag.ContinueOnError)
+	fs.Usage = func() {}
+	console.UndoFlags(fs, &o)
+	if err = fs.Parse(strings.Fields(words)); err == nil {
+		err = console.CheckUndo(fs, o)
 	}
+	if err != nil {
+		return o, &troupe.UserError{Problem: "/undo: " + problemOf(err)}
+	}
+	n, notNumber := strconv.Atoi(fs.Arg(0))
+	switch {
+	case fs.NArg() == 0:
+		return o, nil
+	case o.Turn > 0 || o.Redo || o.Merge != "":
+	case fs.NArg() == 1 && fs.Arg(0) == "redo":
+		o.Redo = true
+		return o, nil
+	case fs.NArg() == 2 && fs.Arg(0) == "merge":
+		o.Merge = fs.Arg(1)
+		return o, nil
+	case fs.NArg() == 1 && notNumber == nil && n > 0:
+		o.Turn = n
+		return o, nil
+	}
+	return o, &troupe.UserError{Problem: fmt.Sprintf("%q is no turn", strings.Join(fs.Args(), " "))}
+}
+
+// planUndo shows what /undo would do, and proposes it.
+func planUndo(ctx context.Context, v *conversation, args string) error {
+	order, err := undoOrder(args)
 	var u wire.Undo
 	var about aboutUndo
 	switch {
-	case args == "":
+	case err != nil:
+	case order.Turn > 0 || order.Redo || order.Merge != "":
+		u, err = v.trees.api.PlanUndo(ctx, v.tree.root, order)
+	default:
 		u, about, err = lastPrompt(ctx, v)
 		if order.Turn = u.Turn; u.Merge != nil {
 			order.Merge = u.Merge.ID
 		}
-	case order.Redo || order.Merge != "" || err == nil && n > 0:
-		u, err = v.trees.api.PlanUndo(ctx, v.tree.root, order)
-	default:
-		err = &troupe.UserError{Problem: fmt.Sprintf("%q is no turn", args)}
 	}
 	if err != nil {
 		var said *troupe.UserError
@@ -46,17 +72,18 @@ func planUndo(ctx context.Context, v *conversation, args string) error {
 	}
 	stays := 0
 	for _, f := range u.Files {
-		if f.Stays(false) {
+		if f.Stays(order.Force) {
 			stays++
 		}
 	}
-	plan := about.passedText() + undoPlan(v.trees.next.Cwd, u, about.prompt)
-	if stays > 0 {
-		plan += fmt.Sprintf("Nothing is put back as long as a file stays; "+
-			"troupe undo %s%s --force puts back those that can be.\n", v.tree.root, targetOf(order))
+	refused := stays > 0 && !order.Force || stays == len(u.Files)
+	plan := about.passedText() + undoPlan(v.trees.next.Cwd, u, about.prompt, order.Force, refused)
+	if stays > 0 && !order.Force {
+		plan += fmt.Sprintf("Nothing is put back as long as a file stays; /undo%s --force puts back those that can be.\n",
+			targetOf(order))
 	}
 	v.flow(v.wrap(console.Clean(strings.TrimRight(plan, "\n"))) + "\n")
-	if len(u.Files) == 0 || stays > 0 {
+	if refused {
 		return nil
 	}
 	order.Plan = u.Plan
@@ -65,7 +92,7 @@ func planUndo(ctx context.Context, v *conversation, args string) error {
 	return nil
 }
 
-// targetOf is what an undo is of, as the command takes it: without it that is about the last one.
+// targetOf is what an undo is of, as /undo takes it: without it that is about the last one.
 func targetOf(o wire.UndoOrder) string {
 	switch {
 	case o.Merge != "":
@@ -248,7 +275,7 @@ func applyUndo(ctx context.Context, v *conversation) error {
 // undoCommands is how many commands a plan lists.
 const undoCommands = 10
 
-func undoPlan(cwd string, u wire.Undo, about string) string {
+func undoPlan(cwd string, u wire.Undo, about string, force, refused bool) string {
 	var b strings.Builder
 	switch {
 	case u.Type == wire.RedoType:
@@ -262,15 +289,19 @@ func undoPlan(cwd string, u wire.Undo, about string) string {
 		fmt.Fprintf(&b, "Back to before turn %d%s:\n", u.Turn, about)
 	}
 	for _, f := range u.Files {
-		what := "is put back"
-		switch {
-		case f.Stays(false):
-			what = "stays: " + console.Line(f.Problem, 200)
-		case f.Action == wire.UndoRemove:
-			what = "is removed; it was not there"
-		case f.Action == wire.UndoCreate:
-			what = "is made again"
+		what, is := "put back", "is "
+		if refused {
+			is = "would be "
 		}
+		switch {
+		case f.Stays(force):
+			what, is = "stays: "+console.Line(f.Problem, 200), ""
+		case f.Action == wire.UndoRemove:
+			what = "removed; it was not there"
+		case f.Action == wire.UndoCreate:
+			what = "made again"
+		}
+		what = is + what
 		if f.Mixed {
 			what += "; what something else changed in between goes too"
 		}

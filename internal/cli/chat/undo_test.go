@@ -3,9 +3,12 @@
 package chat
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -105,7 +108,7 @@ func TestUndoForcedIsTheSame(t *testing.T) {
 	p.Keys("hello\r")
 	p.sees("1.5 s\n>")
 	p.Keys("/undo\r")
-	p.shows("--to 1 --force puts back")
+	p.shows("/undo --to 1\n--force puts back")
 	for want, of := range map[string]wire.UndoOrder{" --merge 1.1": {Merge: "1.1"}, " --redo": {Redo: true}} {
 		if got := targetOf(of); got != want {
 			t.Errorf("%+v: %q", of, got)
@@ -172,4 +175,52 @@ func TestRedoSaysSo(t *testing.T) {
 		p.Keys("\x1b")
 		p.sees("Nothing was redone.\n>")
 	})
+}
+
+// TestUndoOrder: /undo takes what the command takes, and short words for it.
+func TestUndoOrder(t *testing.T) {
+	t.Parallel()
+	for words, want := range map[string]wire.UndoOrder{
+		"":               {},
+		"3":              {Turn: 3},
+		"--to 3 --force": {Turn: 3, Force: true},
+		"redo":           {Redo: true},
+		"--redo":         {Redo: true},
+		"merge 6.1":      {Merge: "6.1"},
+		"--merge=6.1":    {Merge: "6.1"},
+		"--force":        {Force: true},
+	} {
+		if got, err := undoOrder(words); got != want || err != nil {
+			t.Errorf("%q: %+v, %v", words, got, err)
+		}
+	}
+	for words, want := range map[string]string{"none": `"none" is no turn`, "merge": "no turn", "3 4": "no turn",
+		"--merge 6 3": "no turn", "--merge 6 --to 3": "takes one merge back", "--list": "unknown flag: --list"} {
+		_, err := undoOrder(words)
+		if said, ok := errors.AsType[*troupe.UserError](err); !ok || !strings.Contains(said.Problem, want) {
+			t.Errorf("%q: %v", words, err)
+		}
+	}
+}
+
+// TestUndoForced: what something else has changed is put back where that is asked for.
+func TestUndoForced(t *testing.T) {
+	t.Parallel()
+	f := newFake(func(f *fake, _ string) {
+		f.turns = []wire.Turn{{Number: 1, Asked: "hello", Files: []wire.FileChange{{Path: "/ws/a"}}}}
+		f.undo = wire.Undo{Turn: 1, Plan: "p", Files: []wire.UndoFile{{Path: "/ws/a", Problem: "it was changed since",
+			Obstacle: wire.ObstacleChanged}}}
+		f.says("hi")
+	})
+	p := sitAt(t, f, wire.Begin{}, 100)
+	p.sees("\n>")
+	p.Keys("hello\r")
+	p.sees("1.5 s\n>")
+	p.Keys("/undo\r")
+	p.sees("--to 1 --force puts back those that can be.\n>")
+	p.Keys("/undo --force\r")
+	p.sees("y/n + Enter?")
+	p.Keys("y\r")
+	p.sees("1 of 1 file was put back.\n>")
+	f.heardAll(t, "begin false", "hello", "undo 1", "undo 1", "undone 1 forced true")
 }

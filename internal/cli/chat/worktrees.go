@@ -2,10 +2,12 @@ package chat
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/pflag"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/cli/console"
@@ -89,9 +91,16 @@ func leavesWork(ctx context.Context, v *conversation) {
 	v.say(text + ".")
 }
 
-// listWorktrees is /worktrees.
-func listWorktrees(ctx context.Context, v *conversation, _ string) error {
-	list, err := v.trees.api.Setup().Workspaces().Worktrees(ctx, wire.WorktreeQuery{Cwd: v.trees.next.Cwd})
+// listWorktrees is /worktrees: all of them, or one.
+func listWorktrees(ctx context.Context, v *conversation, name string) error {
+	q, err := wire.WorktreeQuery{Cwd: v.trees.next.Cwd}, error(nil)
+	if name != "" {
+		q, err = ownWorktree(v, "worktrees", name)
+	}
+	if err != nil {
+		return err
+	}
+	list, err := v.trees.api.Setup().Workspaces().Worktrees(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -104,9 +113,16 @@ func ownWorktree(v *conversation, command, name string) (wire.WorktreeQuery, err
 	if q.Name == "" {
 		q.Name = works(v).Name
 	}
-	if q.Name == "" {
+	switch {
+	case q.Name == "":
 		return q, &troupe.UserError{Problem: "which worktree? The main agent has none of its own",
 			Hint: "As: /" + command + " NAME; /worktrees lists those there are."}
+	case strings.HasPrefix(q.Name, "#") && v.tree != nil: // one of this conversation's, whoever else has that number
+		id, err := v.find(q.Name)
+		if err != nil {
+			return q, err
+		}
+		q.Name = string(id)
 	}
 	return q, nil
 }
@@ -156,31 +172,32 @@ func hung(text string, width int) string {
 }
 
 // mergeUse is what /merge takes.
-const mergeUse = "/merge [NAME] [--dry-run | --take mine | --take theirs]"
+const mergeUse = "/merge [NAME] [--dry-run | --take mine | --take theirs | --into BRANCH | --hand-back]"
 
-// mergeOrder reads what stands behind /merge.
+// mergeOrder reads what stands behind /merge: what `troupe merge` takes.
 func mergeOrder(words string) (m wire.WorktreeMerge, err error) {
-	all := strings.Fields(words)
-	for i := 0; i < len(all); i++ {
-		switch word := all[i]; {
-		case word == "--dry-run":
-			m.DryRun = true
-		case word == "--take" && i+1 < len(all) && (all[i+1] == wire.TakeMine || all[i+1] == wire.TakeTheirs):
-			i++
-			m.Take = all[i]
-		case word == "--take="+wire.TakeMine, word == "--take="+wire.TakeTheirs:
-			m.Take = strings.TrimPrefix(word, "--take=")
-		case word == "--hand-back" || word == "--into" || strings.HasPrefix(word, "--into="):
-			return m, &troupe.UserError{Problem: word + " is not taken here",
-				Hint: "In a terminal `troupe merge NAME " + word + "` does it."}
-		case strings.HasPrefix(word, "-") || m.Name != "":
-			return m, &troupe.UserError{Problem: fmt.Sprintf("/merge does not take %q", word),
-				Hint: "It takes: " + mergeUse}
-		default:
-			m.Name = word
-		}
+	fs := pflag.NewFlagSet("/merge", pflag.ContinueOnError)
+	fs.Usage = func() {}
+	console.MergeFlags(fs, &m)
+	if err = fs.Parse(strings.Fields(words)); err == nil {
+		err = console.CheckMerge(fs, m)
 	}
+	if err == nil && fs.NArg() > 1 {
+		err = fmt.Errorf("it is one worktree that is merged, and not also %q", fs.Arg(1))
+	}
+	if err != nil {
+		return m, &troupe.UserError{Problem: "/merge: " + problemOf(err), Hint: "It takes: " + mergeUse}
+	}
+	m.Name = fs.Arg(0)
 	return m, nil
+}
+
+// problemOf is what went wrong, without what a command would do about it.
+func problemOf(err error) string {
+	if said, ok := errors.AsType[*troupe.UserError](err); ok {
+		return said.Problem
+	}
+	return err.Error()
 }
 
 // mergeTree is /merge: it brings the work in a worktree to the folder, as `troupe merge` does.
@@ -196,5 +213,21 @@ func mergeTree(ctx context.Context, v *conversation, words string) error {
 	if err != nil {
 		return err
 	}
-	return printed(v, func(c *console.Console) error { return c.Merged(out) })
+	if !m.HandBack {
+		return printed(v, func(c *console.Console) error { return c.Merged(out) })
+	}
+	var said string
+	tell := func() (err error) {
+		said, err = console.TellHandedBack(ctx, v.trees.api, out)
+		return err
+	}
+	if v.tree != nil && v.view.Cast.Knows(out.Worktree.Session) {
+		err = v.tree.held(ctx, tell)
+	} else { // of another conversation
+		err = tell()
+	}
+	if err != nil {
+		return err
+	}
+	return printed(v, func(c *console.Console) error { return c.HandedBack(out, said) })
 }

@@ -4,6 +4,7 @@ package chat
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -40,8 +41,11 @@ func (fakeWorkspaces) Worktrees(_ context.Context, q wire.WorktreeQuery) ([]wire
 			Made: time.Unix(0, 0), State: wire.WorktreeUnmerged, Bytes: 40 << 20,
 			WorktreeSums: wire.WorktreeSums{Files: 1, Added: 1, Conflicts: []string{"a"}}},
 	}
-	if q.Name == "mine" {
+	switch q.Name {
+	case "mine":
 		return all[:1], nil
+	case string(childID):
+		return all[1:], nil
 	}
 	return all, nil
 }
@@ -60,6 +64,15 @@ func (w fakeWorkspaces) MergeWorktree(_ context.Context, m wire.WorktreeMerge) (
 	w.of.tell("merge " + m.Name + " " + m.Take)
 	out := wire.MergedWorktree{Worktree: wire.Worktree{Name: m.Name, Branch: "troupe/" + m.Name}, Folder: "/ws",
 		DryRun: m.DryRun}
+	switch {
+	case m.HandBack:
+		out.Worktree.Session, out.Worktree.Status, out.Worktree.Agent = childID, troupe.Completed, "main/fixer"
+		out.Worktree.Folder, out.HandedBack = "/trees/ws-12/fixer", []string{"/trees/ws-12/fixer/a.go"}
+		return out, nil
+	case m.Into != "":
+		out.Branch, out.Commits = m.Into, 2
+		return out, nil
+	}
 	if m.Name != "mine" && m.Take == "" {
 		out.Conflicts = []wire.WorktreeConflict{{Path: "/ws/a.go", Hunks: []wire.WorktreeHunk{
 			{Ours: wire.WorktreeLines{First: 2, Text: "\treturn a-b\n"},
@@ -98,16 +111,72 @@ func TestWorktreeIsShown(t *testing.T) {
 		p.shows("which worktree?")
 		p.Keys("/diff none\r")
 		p.shows("there is no worktree none")
+		p.Keys("/merge fixer-a00000 --hand-back --dry-run\r")
+		p.shows("writes to its worktree alone")
 		p.Keys("/merge fixer-a00000 --hand-back\r")
-		p.shows("not taken here")
+		p.shows("When it has ended")
+		p.Keys("/merge fixer-a00000 --into fix\r")
+		p.shows("on the branch fix")
 		p.Keys("/merge fixer-a00000\r")
 		p.shows("then merge again")
 		p.Keys("/merge fix\t")
 		p.sees("/merge fixer-a00000")
 		p.Keys(" --take theirs\r")
 		p.shows("Nothing is committed")
-		f.heardAll(t, "merge fixer-a00000 ", "merge fixer-a00000 theirs")
+		f.heardAll(t, "merge fixer-a00000 ", "to a00000000000: Your work conflicts with what is in the folder that it "+
+			"is to be merged into. Your worktree has what that folder has now.\nThe conflicts are between markers "+
+			"in:\n"+
+			"  a.go\nResolve each of them so that what both sides are for is kept, and take the markers out.\n",
+			"merge fixer-a00000 ", "merge fixer-a00000 ", "merge fixer-a00000 theirs")
 	})
+}
+
+// TestMergeOrder: /merge takes what the command takes, and says what it takes where it cannot.
+func TestMergeOrder(t *testing.T) {
+	t.Parallel()
+	for words, want := range map[string]wire.WorktreeMerge{
+		"":                    {},
+		"#2 --dry-run":        {WorktreeQuery: wire.WorktreeQuery{Name: "#2"}, DryRun: true},
+		"--take=theirs fixer": {WorktreeQuery: wire.WorktreeQuery{Name: "fixer"}, Take: wire.TakeTheirs},
+		"fixer --into fix":    {WorktreeQuery: wire.WorktreeQuery{Name: "fixer"}, Into: "fix"},
+		"fixer --hand-back":   {WorktreeQuery: wire.WorktreeQuery{Name: "fixer"}, HandBack: true},
+	} {
+		if got, err := mergeOrder(words); got != want || err != nil {
+			t.Errorf("%q: %+v, %v", words, got, err)
+		}
+	}
+	for words, want := range map[string]string{"a b": `not also "b"`, "--json": "unknown flag: --json",
+		"a --take": "needs an argument", "a --hand-back --into x": "writes to its worktree alone", "-h": "help"} {
+		_, err := mergeOrder(words)
+		if said, ok := errors.AsType[*troupe.UserError](err); !ok || !strings.Contains(said.Problem, want) ||
+			!strings.Contains(said.Hint, mergeUse) {
+			t.Errorf("%q: %v", words, err)
+		}
+	}
+}
+
+// TestWorktreeByNumber: an agent's number means its worktree, and that of this conversation's agent.
+func TestWorktreeByNumber(t *testing.T) {
+	t.Parallel()
+	f := newFake(func(f *fake, _ string) {
+		f.add(childID, troupe.Created{Name: "fixer", Parent: rootID, Depth: 1}, troupe.Started{Run: 1},
+			ended(troupe.Completed))
+		f.says("hi")
+	})
+	p := sitAt(t, f, wire.Begin{}, 100)
+	p.sees("\n>")
+	p.Keys("go\r")
+	p.shows("1.5 s")
+	p.Keys("/merge #2\r")
+	p.shows("is no agent here")
+	p.Keys("/worktrees #1\r")
+	p.shows("fixer-a00000")
+	if strings.Contains(p.Shown(), "troupe/mine") {
+		t.Error("all worktrees are listed")
+	}
+	p.Keys("/merge #1\r")
+	p.shows("then merge again")
+	f.heardAll(t, "begin false", "go", "merge "+string(childID)+" ")
 }
 
 // TestWorktreeAtTheEnd: whoever leaves a conversation in a worktree is told on which branch its work is and how to

@@ -173,7 +173,7 @@ func tellAnswer(c *console.Console, t wire.Tree, r wire.Request, out answered) e
 	}
 	_, err := fmt.Fprintf(c.Out, "%s: %s: %s\n", console.VisibleLine(r.Path), word, actionText(r))
 	if err == nil && out.Effect == "waits" {
-		_, err = fmt.Fprintln(c.Out, later(t))
+		_, err = fmt.Fprintln(c.Out, console.Later(t))
 	}
 	return err
 }

@@ -5,7 +5,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,7 +13,6 @@ import (
 	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/cli/home"
-	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // All makes every command of this package.
@@ -25,7 +23,7 @@ func All(c *console.Console, runner Runner) []*cobra.Command {
 		newContext(c),
 		newRequests(c),
 		newAnswer(c),
-		newAgents(c), newSkills(c), newStyles(c), newPlans(c), newHooks(c), newMCP(c), newPlugins(c),
+		newAgents(c), newSkills(c), newStyles(c), newWorkflow(c), newPlans(c), newHooks(c), newMCP(c), newPlugins(c),
 		newPermissions(c), newRemove(c),
 		newDoctor(c),
 		newModels(c), newMemory(c),
@@ -53,22 +51,6 @@ func hinted(err error, more string) error {
 	out := *user
 	out.Hint = strings.TrimSpace(out.Hint + " " + more)
 	return &out
-}
-
-// later says what becomes of what waits in the home.
-func later(t wire.Tree) string {
-	switch {
-	case t.Running && t.Owner.Socket != "":
-		return fmt.Sprintf("process %d no longer runs it; it will be read when you resume the session: troupe -p "+
-			"--resume %s",
-			t.Owner.PID, t.Root())
-	case t.Running:
-		return fmt.Sprintf("process %d runs it but cannot be reached; it will be read when that process next checks "+
-			"for messages",
-			t.Owner.PID)
-	}
-	return fmt.Sprintf("no process is running it; it will be read when you resume the session: troupe -p --resume %s",
-		t.Root())
 }
 
 // oneSession wants exactly one argument, a session.

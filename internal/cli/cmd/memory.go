@@ -15,6 +15,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/run"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -37,7 +38,7 @@ memory: user, project or local. It is kept in Markdown files:
 	list := &cobra.Command{Use: "list", Short: "List what agents have kept", Args: console.NoArgs,
 		Example: "troupe memory list", RunE: listMemories(c, &asJSON)}
 	jsonFlag(list, &asJSON)
-	cmd.AddCommand(list, newMemoryShow(c), newMemoryEdit(c), newMemoryForget(c))
+	cmd.AddCommand(list, newMemoryShow(c), newMemoryEdit(c), newMemoryForget(c), run.NewDream(c))
 	return cmd
 }
 

@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -77,17 +76,8 @@ func newMerge(c *console.Console) *cobra.Command {
 			"troupe merge fixer --into fix-login\ntroupe merge fixer --hand-back",
 		ValidArgsFunction: c.Worktrees,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			into := cmd.Flags().Changed("into")
-			switch {
-			case into && m.Into == "":
-				return console.Usage("--into takes the name of a branch, and it is empty; is a variable not set?")
-			case into && m.Take != "":
-				return console.Usage("--take is for conflicts with your files, and --into writes none of them")
-			case into && m.DryRun:
-				return console.Usage("--dry-run says what would be written to your files, and --into writes none")
-			case m.HandBack && (into || m.DryRun || m.Take != ""):
-				return console.Usage("--hand-back writes to its worktree alone: leave out --into and --dry-run, " +
-					"and --take")
+			if err := console.CheckMerge(cmd.Flags(), m); err != nil {
+				return err
 			}
 			m.WorktreeQuery = one(c, args)
 			return inHome(c, func(ctx context.Context, a api.API, _ []string) error {
@@ -95,10 +85,7 @@ func newMerge(c *console.Console) *cobra.Command {
 			})(cmd, args)
 		},
 	}
-	cmd.Flags().StringVar(&m.Into, "into", "", "Put its commits on this `BRANCH`")
-	cmd.Flags().StringVar(&m.Take, "take", "", "Of files that conflict take this `SIDE`: mine (your folder) or theirs")
-	cmd.Flags().BoolVar(&m.DryRun, "dry-run", false, "Say what would be written, and write nothing")
-	cmd.Flags().BoolVar(&m.HandBack, "hand-back", false, "Have its agent resolve what conflicts")
+	console.MergeFlags(cmd.Flags(), &m)
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -110,7 +97,7 @@ func merge(ctx context.Context, c *console.Console, a api.API, m wire.WorktreeMe
 	}
 	var said string
 	if m.HandBack {
-		if said, err = tellHandedBack(ctx, a, out); err != nil {
+		if said, err = console.TellHandedBack(ctx, a, out); err != nil {
 			return err
 		}
 	}
@@ -118,7 +105,7 @@ func merge(ctx context.Context, c *console.Console, a api.API, m wire.WorktreeMe
 	case asJSON:
 		err = c.JSON(out)
 	case m.HandBack:
-		err = writeHandedBack(c, out, said)
+		err = c.HandedBack(out, said)
 	default:
 		err = c.Merged(out)
 	}
@@ -128,61 +115,5 @@ func merge(ctx context.Context, c *console.Console, a api.API, m wire.WorktreeMe
 	if err == nil && (len(out.Conflicts) > 0 || out.Stopped != "") {
 		return &console.Exit{Code: troupe.ExitFailed}
 	}
-	return err
-}
-
-// tellHandedBack sends the agent what it is to do, and says what happens now.
-func tellHandedBack(ctx context.Context, a api.API, m wire.MergedWorktree) (string, error) {
-	if len(m.HandedBack) == 0 && len(m.Conflicts) == 0 {
-		return fmt.Sprintf("What conflicted is no conflict any more, and its markers are gone. Now: troupe merge %s\n",
-			console.Line(m.Worktree.Name, 64)), nil
-	}
-	if m.Worktree.Status == "" {
-		return "Its session was removed: resolve them there yourself.\n", nil
-	}
-	top := strings.TrimSuffix(m.Worktree.Folder, "/") + "/"
-	var b strings.Builder
-	b.WriteString("Your work conflicts with what is in the folder that it is to be merged into. Your worktree has " +
-		"what that folder has now.\n")
-	if len(m.HandedBack) > 0 {
-		b.WriteString("The conflicts are between markers in:\n")
-		for _, path := range m.HandedBack {
-			b.WriteString("  " + troupe.VisibleLine(strings.TrimPrefix(path, top)) + "\n")
-		}
-		b.WriteString("Resolve each of them so that what both sides are for is kept, and take the markers out.\n")
-	}
-	for _, x := range m.Conflicts {
-		fmt.Fprintf(&b, "No marker can show this one; change the file so that both sides fit: %s: %s\n",
-			troupe.VisibleLine(strings.TrimPrefix(x.Path, top)), troupe.VisibleLine(x.Why))
-	}
-	t, err := a.Tree(ctx, m.Worktree.Session)
-	if err != nil {
-		return "", err
-	}
-	typed := "" // these are no words of the person who merges: some are names of files
-	sent, err := a.Send(ctx, m.Worktree.Session, wire.Message{Text: b.String(), Spoken: wire.Spoken{Typed: &typed}})
-	if err != nil {
-		return "", fmt.Errorf("the conflicts are in the worktree %s, but its agent was not told: %w", m.Worktree.Name,
-			err)
-	}
-	return fmt.Sprintf("%s: %s\nWhen it has ended: troupe merge %s\n", console.Line(m.Worktree.Agent, 64),
-		sentText(t, sent, false), console.Line(m.Worktree.Name, 64)), nil
-}
-
-// writeHandedBack says what its agent finds now.
-func writeHandedBack(c *console.Console, m wire.MergedWorktree, said string) error {
-	var b strings.Builder
-	b.WriteString(c.Beside(m.Worktree))
-	for _, path := range m.HandedBack {
-		fmt.Fprintf(&b, "marked   %s\n", console.Line(console.InFolder(m.Worktree.Folder, path), 0))
-	}
-	for _, x := range m.Conflicts {
-		fmt.Fprintf(&b, "conflict %s: %s\n", console.Line(console.InFolder(m.Worktree.Folder, x.Path), 0),
-			console.Line(x.Why, 0))
-	}
-	if len(m.HandedBack) > 0 || len(m.Conflicts) > 0 {
-		fmt.Fprintf(&b, "Your files are as they were; the conflicts are in %s.\n", console.Line(m.Worktree.Folder, 0))
-	}
-	_, err := fmt.Fprint(c.Out, b.String()+said)
 	return err
 }

@@ -126,21 +126,6 @@ func send(ctx context.Context, c *console.Console, a api.API, ref string, m wire
 	if asJSON {
 		return c.JSON(sent)
 	}
-	_, err = fmt.Fprintf(c.Out, "%s: %s\n", console.Line(s.Path, 0), sentText(t, sent, m.Cancel))
+	_, err = fmt.Fprintf(c.Out, "%s: %s\n", console.Line(s.Path, 0), console.SentText(t, sent, m.Cancel))
 	return err
-}
-
-// sentText says what happens now.
-func sentText(t wire.Tree, s wire.Sent, cancel bool) string {
-	switch {
-	case s.Effect == "waits":
-		return later(t)
-	case s.Effect == "forks":
-		return "a fork of it begins; `troupe tasks " + string(t.Root()) + "` shows it"
-	case s.Effect == "resumes":
-		return "it had ended and goes on with this"
-	case cancel:
-		return "it reads this and stops after the step it is in"
-	}
-	return "it reads this before its next model call"
 }

@@ -85,7 +85,7 @@ func TestSentText(t *testing.T) {
 		{"waits", true, "no process is running it; it will be read when you resume the session: troupe -p --resume " +
 			"7k3f00000000"},
 	} {
-		if got := sentText(left, wire.Sent{Effect: x.effect}, x.cancel); !strings.Contains(got, x.want) {
+		if got := console.SentText(left, wire.Sent{Effect: x.effect}, x.cancel); !strings.Contains(got, x.want) {
 			t.Errorf("%s: %q", x.effect, got)
 		}
 	}

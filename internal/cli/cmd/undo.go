@@ -20,10 +20,9 @@ import (
 )
 
 type undoFlags struct {
-	to                             int
-	merge                          string
-	list, redo, force, dryRun, yes bool
-	asJSON                         bool
+	wire.UndoOrder
+
+	list, dryRun, yes, asJSON bool
 }
 
 const undoLong = `Restore the files that a session's tools changed, its sub-agents' tools included, to what they
@@ -54,7 +53,10 @@ func newUndo(c *console.Console) *cobra.Command {
 		},
 		ValidArgsFunction: c.Sessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(cmd.Flags().Changed("to"), cmd.Flags().Changed("merge")); err != nil {
+			if f.list && (f.UndoOrder != wire.UndoOrder{} || f.dryRun || f.yes) {
+				return console.Usage("--list changes nothing and goes with --json only")
+			}
+			if err := console.CheckUndo(cmd.Flags(), f.UndoOrder); err != nil {
 				return err
 			}
 			ref := "main"
@@ -66,32 +68,12 @@ func newUndo(c *console.Console) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().IntVar(&f.to, "to", 0, "Back to before this `TURN` (see --list)")
-	cmd.Flags().StringVar(&f.merge, "merge", "", "Take back this `MERGE` alone (see --list)")
+	console.UndoFlags(cmd.Flags(), &f.UndoOrder)
 	cmd.Flags().BoolVar(&f.list, "list", false, "List the turns and merges, what each changed and what it ran")
-	cmd.Flags().BoolVar(&f.redo, "redo", false, "Take the last undo back")
-	cmd.Flags().BoolVar(&f.force, "force", false, "Replace what something else has changed since, too")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "Say what would happen, and change nothing")
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "Do not ask")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "Print JSON; it does not ask, so it needs --yes or --dry-run")
 	return cmd
-}
-
-func (f undoFlags) check(to, merge bool) error {
-	switch {
-	case merge && f.merge == "":
-		return console.Usage("--merge takes what --list calls the merge, and it is empty; is a variable not set?")
-	case merge && (to || f.redo || f.list):
-		return console.Usage("--merge takes one merge back and nothing else; --to, --redo and --list do not go with it")
-	case to && f.to < 1:
-		return console.Usage("--to takes the number of a turn, the first is 1")
-	case f.redo && (to || f.list):
-		return console.Usage("--redo takes the last undo back, whatever turn it was to; " +
-			"--to and --list do not go with it")
-	case f.list && (to || f.force || f.dryRun || f.yes):
-		return console.Usage("--list changes nothing and goes with --json only")
-	}
-	return nil
 }
 
 func undo(ctx context.Context, c *console.Console, a api.API, ref string, f undoFlags) error {
@@ -116,9 +98,9 @@ func undo(ctx context.Context, c *console.Console, a api.API, ref string, f undo
 		}
 		return writeTurns(c, s, turns)
 	}
-	order := wire.UndoOrder{Turn: f.to, Redo: f.redo, Merge: f.merge, Force: f.force}
+	order := f.UndoOrder
 	u, err := a.PlanUndo(ctx, s.ID, order)
-	if err != nil && order == (wire.UndoOrder{Force: f.force}) {
+	if err != nil && order == (wire.UndoOrder{Force: f.Force}) {
 		return orElsewhere(ctx, c, a, s, err)
 	}
 	if err != nil {
@@ -151,21 +133,10 @@ func undoInJSON(ctx context.Context, c *console.Console, a api.API, u wire.Undo,
 	if err := c.JSON(u); err != nil {
 		return err
 	}
-	if f.dryRun && refuses(u, f.force) {
+	if f.dryRun && len(u.Files) > 0 && refused(u, f.Force) {
 		return &console.Exit{Code: troupe.ExitFailed}
 	}
 	return leftOver(u)
-}
-
-// refuses reports whether an undo puts nothing back of what it is about.
-func refuses(u wire.Undo, force bool) bool {
-	stays := 0
-	for _, x := range u.Files {
-		if x.Stays(force) {
-			stays++
-		}
-	}
-	return stays > 0 && (!force || stays == len(u.Files))
 }
 
 func noOneToAsk() error {
@@ -186,25 +157,19 @@ func leftOver(u wire.Undo) error {
 
 func undoInWords(ctx context.Context, c *console.Console, a api.API, s wire.Session, u wire.Undo, order wire.UndoOrder,
 	f undoFlags) error {
-	if err := writePlan(c, s, u, f.force); err != nil {
+	if err := writePlan(c, s, u, f.Force); err != nil {
 		return err
-	}
-	left := 0
-	for _, x := range u.Files {
-		if x.Stays(f.force) {
-			left++
-		}
 	}
 	switch {
 	case len(u.Files) == 0:
 		return nil
 	case f.dryRun:
-		if !refuses(u, f.force) {
+		if !refused(u, f.Force) {
 			return nil
 		}
 		fmt.Fprintln(c.Out, "Nothing would be put back.")
 		return &console.Exit{Code: troupe.ExitFailed}
-	case refuses(u, f.force):
+	case refused(u, f.Force):
 		// Nothing will be put back; there is no use in asking first.
 	case !f.yes:
 		in, ok := c.In.(*os.File)
@@ -212,7 +177,7 @@ func undoInWords(ctx context.Context, c *console.Console, a api.API, s wire.Sess
 			return noOneToAsk()
 		}
 		if yes, err := confirm(in, c.Err,
-			fmt.Sprintf("Put back %s?", console.Count(len(u.Files)-left, "file"))); err != nil || !yes {
+			fmt.Sprintf("Put back %s?", console.Count(len(u.Files)-staying(u, f.Force), "file"))); err != nil || !yes {
 			fmt.Fprintln(c.Err, "Nothing was put back.")
 			return err
 		}

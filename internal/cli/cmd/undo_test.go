@@ -42,7 +42,8 @@ func TestUndoLeavesFiles(t *testing.T) {
 		var out bytes.Buffer
 		c := &console.Console{Out: &out, Err: &bytes.Buffer{}, Cwd: "/src"}
 		w := halfUndone{apitest.New(), tt.left}
-		err := undo(t.Context(), c, w, "main", undoFlags{force: true, yes: true, asJSON: tt.json})
+		err := undo(t.Context(), c, w, "main", undoFlags{UndoOrder: wire.UndoOrder{Force: true}, yes: true,
+			asJSON: tt.json})
 		if code := console.Code(err); code != tt.code {
 			t.Errorf("%d files left, JSON %v: exit %d, want %d (%v)", len(tt.left), tt.json, code, tt.code, err)
 		}
@@ -50,6 +51,32 @@ func TestUndoLeavesFiles(t *testing.T) {
 			if !strings.Contains(out.String(), s) {
 				t.Errorf("%d files left, JSON %v: %q does not say %q", len(tt.left), tt.json, out.String(), s)
 			}
+		}
+	}
+}
+
+// TestPlanThatIsRefused: of files beside one that stays the plan does not say that they are put back, unless they are.
+func TestPlanThatIsRefused(t *testing.T) {
+	t.Parallel()
+	u := wire.Undo{Turn: 1, Files: []wire.UndoFile{{Path: "/src/a"}, {Path: "/src/b", Action: wire.UndoRemove},
+		{Path: "/src/c", Obstacle: wire.ObstacleChanged, Problem: "it was changed since"}}}
+	for force, want := range map[bool]string{
+		false: "a would be put back\nb would be removed (it was not there)\nc stays: it was changed since",
+		true:  "a put back\nb removed (it was not there)\nc put back, although it was changed since",
+	} {
+		var out bytes.Buffer
+		c := &console.Console{Out: &out, Err: &bytes.Buffer{}, Cwd: "/src"}
+		if err := writePlan(c, wire.Session{Cwd: "/src"}, u, force); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for line := range strings.Lines(out.String()) {
+			if f := strings.Fields(line); len(f) > 2 && len(f[0]) == 1 {
+				got = append(got, f[0]+" "+strings.Join(f[2:], " "))
+			}
+		}
+		if text := strings.Join(got, "\n"); text != want {
+			t.Errorf("forced %v: %s", force, text)
 		}
 	}
 }

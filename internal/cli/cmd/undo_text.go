@@ -28,6 +28,22 @@ func lineCounts(added, removed int) string {
 	return fmt.Sprintf("+%d -%d", added, removed)
 }
 
+// refused reports whether nothing would be put back: files stay, and nobody wants the others without them.
+func refused(u wire.Undo, force bool) bool {
+	left := staying(u, force)
+	return left > 0 && !force || left == len(u.Files)
+}
+
+// staying counts the files that cannot be put back.
+func staying(u wire.Undo, force bool) (left int) {
+	for _, f := range u.Files {
+		if f.Stays(force) {
+			left++
+		}
+	}
+	return left
+}
+
 // fileOutcome says in words what happens to a file.
 func fileOutcome(f wire.UndoFile, force bool) string {
 	text := "put back"
@@ -65,7 +81,11 @@ func writePlan(c *console.Console, s wire.Session, u wire.Undo, force bool) erro
 		w := c.Table(console.Column{Title: "FILE"}, console.Column{Title: "LINES"},
 			console.Column{Title: "WHAT HAPPENS"})
 		for _, f := range u.Files {
-			w.Row(shortIn(s, f.Path), lineCounts(f.Added, f.Removed), fileOutcome(f, force))
+			what := fileOutcome(f, force)
+			if refused(u, force) && !f.Stays(force) {
+				what = "would be " + what
+			}
+			w.Row(shortIn(s, f.Path), lineCounts(f.Added, f.Removed), what)
 		}
 		if err := w.Write(); err != nil {
 			return err

@@ -440,8 +440,14 @@ func AgentColor(name string, other int) int {
 	}
 }
 
+// ofWorkflow stands before the model of a workflow's agents, in the name of the one that follows it.
+const ofWorkflow = "workflow/"
+
 // Model is a model as people ask for it: a script by its file.
 func Model(full string) string {
+	if under, ok := strings.CutPrefix(full, ofWorkflow); ok {
+		return "workflow of " + Model(under)
+	}
 	if file, ok := strings.CutPrefix(full, "script/"); ok {
 		full = "script:" + file
 	}
@@ -455,6 +461,8 @@ const modelWidth = 60
 func ShortModel(full string) string {
 	provider, name, ok := strings.Cut(full, "/")
 	switch {
+	case strings.HasPrefix(full, ofWorkflow):
+		name = "workflow"
 	case !ok:
 		name = full
 	case provider == "script":

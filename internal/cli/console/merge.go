@@ -60,7 +60,7 @@ func (c *Console) Merged(m wire.MergedWorktree) error {
 	if m.Worktree.State == wire.WorktreeWorking {
 		fmt.Fprintf(&b, "%s is still at work; this is what it has done so far.\n", Line(m.Worktree.Agent, 64))
 	}
-	short := func(path string) string { return Line(InFolder(m.Folder, path), 0) }
+	short := func(path string) string { return Line(inFolder(m.Folder, path), 0) }
 	for _, f := range m.Files {
 		fmt.Fprintf(&b, "%-8s %s\n", f.Action, short(f.Path))
 	}
@@ -110,8 +110,8 @@ func (c *Console) Beside(w wire.Worktree) string {
 	return fmt.Sprintf("%s is beside another folder: %s\n", Line(w.Name, 64), Line(w.Of, 0))
 }
 
-// InFolder shows what begins with a path below a folder from there.
-func InFolder(folder, text string) string {
+// inFolder shows what begins with a path below a folder from there.
+func inFolder(folder, text string) string {
 	return strings.TrimPrefix(text, strings.TrimSuffix(folder, "/")+"/")
 }
 
@@ -123,7 +123,7 @@ func writeConflicts(c *Console, b *strings.Builder, m wire.MergedWorktree) {
 	color := c.Color(c.OutTTY)
 	name := Line(m.Worktree.Name, 64)
 	for _, x := range m.Conflicts {
-		fmt.Fprintf(b, "conflict %s", Line(InFolder(m.Folder, x.Path), 0))
+		fmt.Fprintf(b, "conflict %s", Line(inFolder(m.Folder, x.Path), 0))
 		if x.Why != "" {
 			fmt.Fprintf(b, ": %s", Line(x.Why, 0))
 		}
@@ -137,7 +137,7 @@ func writeConflicts(c *Console, b *strings.Builder, m wire.MergedWorktree) {
 	if len(m.Unresolved) > 0 {
 		names := make([]string, len(m.Unresolved))
 		for i, path := range m.Unresolved {
-			names[i] = InFolder(m.Folder, path)
+			names[i] = inFolder(m.Folder, path)
 		}
 		fmt.Fprintf(b, "%s was handed conflicts and still has the markers of them in: %s\n", name,
 			Line(strings.Join(names, ", "), 0))

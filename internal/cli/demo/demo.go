@@ -155,7 +155,7 @@ func (d demo) play(ctx context.Context) error {
 		}
 		if report.Status != troupe.Completed {
 			return &troupe.UserError{Problem: fmt.Sprintf("the demo ended as %s: %s", report.Status, report.Error),
-				Hint: "Is `go` on your PATH?"}
+				Hint: needs("go")}
 		}
 		d.tell(asked)
 		return d.conclude(ctx, h.API, report)

@@ -38,8 +38,16 @@ func commitProject(ctx context.Context, dir string) error {
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return &troupe.UserError{Problem: fmt.Sprintf("the demo's project could not be put into a repository: "+
-				"git %s: %v\n%s", args[0], err, out), Hint: "Is `git` on your PATH?", Err: err}
+				"git %s: %v\n%s", args[0], err, out), Hint: needs("git"), Err: err}
 		}
 	}
 	return nil
+}
+
+// needs is what is to be done about a program that is not there; "" if it is.
+func needs(program string) string {
+	if _, err := exec.LookPath(program); err != nil {
+		return "The demo runs `" + program + "`, and it is not on your PATH."
+	}
+	return ""
 }

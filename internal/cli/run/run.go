@@ -196,8 +196,6 @@ func completions(cmd *cobra.Command, c *console.Console) {
 	}
 }
 
-// talks reports whether a conversation is wanted: words on a terminal, or lines of words from
-// a pipe when there is no prompt besides.
 // agentCoordinator is the type that --coordinator means.
 const agentCoordinator = "coordinator"
 
@@ -229,6 +227,8 @@ func (f *flags) inWorktree(args []string) []string {
 	return rest
 }
 
+// talks reports whether a conversation is wanted: words on a terminal, or lines of words from
+// a pipe when there is no prompt besides.
 func (f flags) talks(c *console.Console, args []string) bool {
 	if f.print || f.format != formatText {
 		return false

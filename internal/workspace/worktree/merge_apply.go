@@ -62,19 +62,24 @@ func apply(root *os.Root, name string, c Change) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := stillWas(folder, base, c); err != nil {
+	if err := replace(folder, temp, base, c); err != nil {
 		return errors.Join(err, folder.Remove(temp))
+	}
+	return nil
+}
+
+// replace gives a file its new content, unless it was changed while that was written beside it.
+func replace(folder *os.Root, temp, base string, c Change) error {
+	if _, err := stillWas(folder, base, c); err != nil {
+		return err
 	}
 	if info, err := folder.Lstat(base); err == nil && info.IsDir() {
 		// All that was in it has gone, or this fails.
 		if err := emptyFolder(folder, base); err != nil {
-			return errors.Join(err, folder.Remove(temp))
+			return err
 		}
 	}
-	if err := folder.Rename(temp, base); err != nil {
-		return errors.Join(err, folder.Remove(temp))
-	}
-	return nil
+	return folder.Rename(temp, base)
 }
 
 // folderOf opens a folder, and makes it if it is to be there.

@@ -85,3 +85,29 @@ func TestApply(t *testing.T) {
 		}
 	}
 }
+
+// TestApplyLooksTwice: what was changed while its new content was written beside it stays as it is.
+func TestApplyLooksTwice(t *testing.T) {
+	for name, c := range map[string]Change{"changed": {Was: touchHash([]byte("was\n"))}, "come": {}} {
+		dir := t.TempDir()
+		folder, err := os.OpenRoot(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Content, c.Mode = []byte("new\n"), 0o644
+		temp, err := tempIn(folder, c, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, filepath.Join(dir, "f"), "meanwhile\n")
+		if err := replace(folder, temp, "f", c); !errors.Is(err, ErrMoved) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := get(filepath.Join(dir, "f")); got != "meanwhile\n" {
+			t.Errorf("%s: %q", name, got)
+		}
+		if err := folder.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -235,3 +235,57 @@ func TestHandBackJudged(t *testing.T) {
 		t.Errorf("%+v, %v", h, err)
 	}
 }
+
+// TestRecall: what was declined is a change again once that was recalled, also for the process after this one.
+func TestRecall(t *testing.T) {
+	b := newBench(t)
+	ws := b.made("recalled")
+	put(t, filepath.Join(ws.Top, "a.txt"), "the agent's\n")
+	paths := []string{filepath.Join(b.dir, "a.txt")}
+	for _, step := range []struct {
+		do   func(k *Keeper) error
+		want int
+	}{
+		{func(k *Keeper) error { return k.Decline(t.Context(), ws, paths) }, 0},
+		{func(k *Keeper) error { return k.Recall(t.Context(), ws, paths) }, 1},
+	} {
+		if err := step.do(b.k); err != nil {
+			t.Fatal(err)
+		}
+		b.k = b.keeper()
+		if m := b.merge(ws, Into{}); len(m.Changes) != step.want {
+			t.Errorf("%+v, want %d changes", m, step.want)
+		}
+	}
+}
+
+// TestHandBackHalfResolved: of a file that is handed back again what its agent has resolved stays, as long as the
+// caller has not changed the file since.
+func TestHandBackHalfResolved(t *testing.T) {
+	text := func(first, last string) string { return first + "\n2\n3\n4\n5\n6\n7\n8\n" + last + "\n" }
+	b := newBench(t)
+	b.write("f.txt", text("1", "9"))
+	ws := b.made("half")
+	path := filepath.Join(ws.Top, "f.txt")
+	put(t, path, text("one", "nine"))
+	b.write("f.txt", text("uno", "nove"))
+	b.handBack(ws)
+	first, last, ok := strings.Cut(get(path), "2\n3\n")
+	if !ok || strings.Count(first, "<<<<<<<") != 1 || strings.Count(last, "<<<<<<<") != 1 {
+		t.Fatalf("handed back: %s", get(path))
+	}
+	half := "one, uno\n2\n3\n" + last
+	put(t, path, half)
+	b.write("other.txt", "the caller's\n")
+	if h := b.handBack(ws); len(h.Marked) != 1 || h.Marked[0] != path || get(path) != half {
+		t.Errorf("handed back again: %+v, %s", h, get(path))
+	}
+	if get(filepath.Join(ws.Top, "other.txt")) != "the caller's\n" {
+		t.Error("what else the caller did is not there")
+	}
+	b.write("f.txt", text("eins", "nove"))
+	if h := b.handBack(ws); len(h.Marked) != 1 || !strings.Contains(get(path), "eins\n") ||
+		strings.Count(get(path), "<<<<<<<") != 2 {
+		t.Errorf("handed back when the caller has changed it: %+v, %s", h, get(path))
+	}
+}

@@ -116,3 +116,29 @@ func TestOntoConflict(t *testing.T) {
 		t.Errorf("%d, %+v, %v", n, conflict, err)
 	}
 }
+
+// TestOntoAfterEnds: what an end committed is replayed as that commit, and so is what the agent commits after it.
+func TestOntoAfterEnds(t *testing.T) {
+	b := newBench(t)
+	ws := b.made("ended")
+	put(t, filepath.Join(ws.Top, "one.txt"), "1\n")
+	b.git(ws.Top, "add", "-A")
+	b.git(ws.Top, "commit", "-qm", "by the agent")
+	put(t, filepath.Join(ws.Top, "two.txt"), "2\n")
+	b.close(ws)
+	log := func(branch, want string) {
+		t.Helper()
+		if _, conflict, err := b.onto(ws, branch); conflict != nil || err != nil {
+			t.Fatalf("%+v, %v", conflict, err)
+		}
+		if got := b.git(b.dir, "log", "--format=%s", branch, "^main"); got != want {
+			t.Errorf("%s: %q", branch, got)
+		}
+	}
+	log("ended", "what it did\nby the agent")
+	b.open(ws)
+	put(t, filepath.Join(ws.Top, "three.txt"), "3\n")
+	b.git(ws.Top, "add", "-A")
+	b.git(ws.Top, "commit", "-qm", "after it")
+	log("after", "after it\nwhat it did\nby the agent")
+}

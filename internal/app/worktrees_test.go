@@ -1,0 +1,189 @@
+package app
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/wire"
+	"github.com/troupe-dev/troupe/internal/workspace/worktree"
+)
+
+// inTree is a tree of one play, with an agent that has come to its end and works in a worktree of its own.
+func inTree(t *testing.T, p *play, name string, files ...string) troupe.Workspace {
+	t.Helper()
+	p.turn(p.root)
+	id := troupe.ChildID(p.root, troupe.Coord{Reply: 1})
+	w, err := p.a.keeper.Plan(t.Context(), worktree.Wish{Owner: id, Kind: troupe.WorkspaceTree, Name: name,
+		Exact: true, From: p.dir})
+	if err == nil {
+		_, err = p.a.keeper.Open(t.Context(), w, worktree.Making{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.insert(troupe.Session{ID: id, Root: p.root, Parent: p.root, Name: name, Depth: 1, Cwd: p.dir, Workspace: w,
+		Status: troupe.Completed, Run: 1, Coord: troupe.Coord{Reply: 1}, EndedAt: p.a.env.Now()}, nil)
+	for _, file := range files {
+		writeFile(t, filepath.Join(w.Top, file), "the agent's\n")
+	}
+	return w
+}
+
+// repositoryPlay is a play whose folder is a repository.
+func repositoryPlay(t *testing.T) *play {
+	t.Helper()
+	p := onePlay(t)
+	p.put("a.txt", "a\n")
+	if out, err := exec.Command("git", "-C", p.dir, "init", "-q").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return p
+}
+
+func (p *play) look() looking { return worktrees{bound{p.a, troupe.You(troupe.SurfaceCommand)}}.look() }
+
+// TestKeptAgain: what could not be kept at an agent's end is kept by whoever lists the worktrees, unless a process has
+// the tree, and then the list says nothing more of why it could not be.
+func TestKeptAgain(t *testing.T) {
+	t.Parallel()
+	p := repositoryPlay(t)
+	w := inTree(t, p, "unkept", "new.txt")
+	p.log(w.Owner, troupe.Ended{Outcome: troupe.Outcome{Status: troupe.Completed,
+		Workspace: &troupe.WorkspaceResult{Unkept: "the disk is full"}}})
+	for _, running := range []bool{true, false} {
+		look := p.look()
+		if running {
+			look.trees[p.root] = Tree{Running: true}
+		}
+		rows, err := look.list(t.Context(), "")
+		if err != nil || len(rows) != 1 {
+			t.Fatalf("%v, %v", rows, err)
+		}
+		kept := look.known(t.Context(), rows[0]).Kept
+		if rows[0].Ended == running || strings.Contains(kept, "the disk is full") != running {
+			t.Errorf("while it runs: %v: ended %v: %q", running, rows[0].Ended, kept)
+		}
+	}
+}
+
+// TestMergeStopped: a merge that is stopped part-way says what it has written and how that is undone, and remembers
+// nothing of the rest.
+func TestMergeStopped(t *testing.T) {
+	t.Parallel()
+	p := repositoryPlay(t)
+	w := inTree(t, p, "stopped", "a.txt", "b.txt")
+	look := p.look()
+	merged, _, _, err := look.merge(t.Context(), w, "")
+	if err != nil || len(merged.Changes) != 2 {
+		t.Fatalf("%+v, %v", merged, err)
+	}
+	p.put("b.txt/mine", "meanwhile\n")
+	out := wire.MergedWorktree{}
+	if err := look.bring(t.Context(), w, merged.Changes, []string{p.path("b.txt")}, true, &out); err != nil {
+		t.Fatal(err)
+	}
+	if want := []wire.MergedFile{{Path: p.path("a.txt"), Action: wire.MergeChanged}}; !slices.Equal(out.Files, want) ||
+		!strings.Contains(out.Stopped, "b.txt") || !strings.Contains(out.Undo, "--merge 1") {
+		t.Errorf("%+v", out)
+	}
+	for name, want := range map[string]string{"a.txt": "the agent's\n", "b.txt/mine": "meanwhile\n"} {
+		if got, err := os.ReadFile(p.path(name)); string(got) != want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	if merged, _, _, err = look.merge(t.Context(), w, ""); err != nil || len(merged.Declined) > 0 {
+		t.Errorf("it was decided about: %+v, %v", merged, err)
+	}
+	record, err := os.ReadFile(filepath.Join(p.a.dirs.Workspaces(), string(w.Owner), "record.json"))
+	if err != nil || !strings.Contains(string(record), p.path("a.txt")) ||
+		strings.Contains(string(record), p.path("b.txt")) {
+		t.Errorf("whose work it was: %s, %v", record, err)
+	}
+}
+
+// TestHandBackToOwn: conflicts are handed back to agents of one's own tree.
+func TestHandBackToOwn(t *testing.T) {
+	t.Parallel()
+	p := repositoryPlay(t)
+	inTree(t, p, "theirs", "a.txt")
+	p.put("a.txt", "mine\n")
+	own := p.root
+	p.begin("r00t00000001", "go")
+	g := p.a.newGuard(t.Context())
+	defer g.close() //nolint:errcheck // it holds nothing
+	for root, want := range map[troupe.SessionID]string{p.root: "no worktree of an agent of yours", own: ""} {
+		_, err := merger{p.a, g}.HandBack(t.Context(), tool.Env{Session: root, Cwd: p.dir}, "theirs",
+			[]string{p.path("a.txt")})
+		if err == nil && want != "" || err != nil && (want == "" || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v", root, err)
+		}
+	}
+}
+
+// TestRulesOfOwnTree: what git may not read for an agent with a folder of its own is what rules name there, and what
+// settings name in the tree that the folder is made from, which may be another agent's.
+func TestRulesOfOwnTree(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(dir, "slow.yaml"), "replies: [{delay: 1h, text: late}]")
+	writeFile(t, filepath.Join(dir, ".troupe/settings.json"), `{"sandbox": {"deny_read": ["keys/**"]}}`)
+	a := openHome(t, t.TempDir())
+	defer a.Close()
+	run, err := you(a).Begin(t.Context(), wire.Begin{Prompt: "go", Cwd: dir, Model: "script:slow.yaml",
+		Permissions: wire.Permissions{Deny: []string{"Read(secret/**)"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := a.trees.session(t.Context(), run.Root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := filepath.Join(t.TempDir(), "own")
+	s.Workspace = troupe.Workspace{Kind: troupe.WorkspaceTree, Owner: s.ID, From: dir, Of: dir, Top: own, Folder: own}
+	g, ask := a.engine.Load().rights(s)
+	if g == nil || ask.Hides.Test == nil || !ask.Hides.Test(filepath.Join(own, "secret/key")) {
+		t.Errorf("what a rule names is not hidden in the agent's own folder: %+v", ask)
+	}
+	writeFile(t, filepath.Join(own, "keys/id"), "a key\n")
+	hidden, err := g.hiddenFrom(t.Context(), dir, own, ask)
+	if err != nil || !slices.ContainsFunc(hidden, func(path string) bool {
+		return troupe.Within(filepath.Join(own, "keys/id"), path)
+	}) {
+		t.Errorf("hidden: %v, %v", hidden, err)
+	}
+}
+
+// TestNumberOfAgent: an agent's number, as a conversation shows it, means its worktree; a name that means none is
+// answered with those there are.
+func TestNumberOfAgent(t *testing.T) {
+	t.Parallel()
+	p := repositoryPlay(t)
+	w := inTree(t, p, "numbered")
+	query := func(name string) wire.WorktreeQuery { return wire.WorktreeQuery{Cwd: p.dir, Name: name} }
+	row, err := p.look().one(t.Context(), query("#1"))
+	if err != nil || row.Workspace.Owner != w.Owner {
+		t.Errorf("%+v, %v", row, err)
+	}
+	for _, name := range []string{"#0", "#2", "other"} {
+		_, err := p.look().one(t.Context(), query(name))
+		said, ok := errors.AsType[*troupe.UserError](err)
+		if !ok || !strings.Contains(said.Problem, name) || !strings.Contains(said.Hint, "numbered") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	p.begin("r00t00000001", "go")
+	inTree(t, p, "another")
+	if _, err := p.look().one(t.Context(), query("#1")); !errors.Is(err, troupe.ErrAmbiguous) {
+		t.Errorf("a number of two trees: %v", err)
+	}
+}
