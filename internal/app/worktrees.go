@@ -141,7 +141,7 @@ func (l looking) bring(ctx context.Context, w troupe.Workspace, changes []worktr
 func mergedFiles(changes []worktree.Change) []wire.MergedFile {
 	out := []wire.MergedFile{}
 	for _, c := range changes {
-		f := wire.MergedFile{Path: c.Path, Action: wire.MergeChanged}
+		f := wire.MergedFile{Path: c.Path, Action: wire.MergeChanged, Uncommitted: c.Uncommitted}
 		switch {
 		case c.Gone:
 			f.Action = wire.MergeRemoved

@@ -106,6 +106,8 @@ const (
 type MergedFile struct {
 	Path   string `json:"path"`
 	Action string `json:"action" enum:"changed,new,removed"`
+	// Uncommitted: it is removed, and what it held is in no commit that is checked out.
+	Uncommitted bool `json:"uncommitted,omitempty" doc:"It is removed, and what it held was not committed"`
 }
 
 // MergedWorktree is what came of a merge. With conflicts nothing was written.

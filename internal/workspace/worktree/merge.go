@@ -44,6 +44,8 @@ type Change struct {
 	Content []byte
 	Gone    bool
 	Link    bool
+	// Uncommitted: it is Gone, and what it held is not in what the caller has committed.
+	Uncommitted bool
 }
 
 // Merged is what merging a workspace into its caller's folder would do. Nothing of it is done.
@@ -350,6 +352,9 @@ func (m *merging) merge(ctx context.Context) (Merged, error) {
 		return out, err
 	}
 	changes = m.withoutMarkers(&out, changes)
+	if err := m.uncommitted(ctx, changes); err != nil {
+		return out, err
+	}
 	if len(out.Conflicts) == 0 || m.in.Partial {
 		out.Changes, out.Result = changes, o.tree
 	}
