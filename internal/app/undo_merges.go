@@ -229,7 +229,8 @@ func (h *history) blame(f *UndoFile, m *merging) {
 		if s.to == f.Now {
 			f.Problem = s.who() + " has changed it since"
 			if s.of != nil && !s.of.undone {
-				f.Problem += fmt.Sprintf("; take merge %s back first: troupe undo %s --merge %s", s.of.id, h.root, s.of.id)
+				f.Problem += fmt.Sprintf("; take merge %s back first: troupe undo %s --merge %s", s.of.id, h.root,
+					s.of.id)
 			}
 		}
 		return

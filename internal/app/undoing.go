@@ -105,7 +105,8 @@ func inConversation(err error, p Undo) error {
 		words = "/undo merge " + p.Merge.id
 	}
 	return &troupe.UserError{Problem: said.Problem, Code: said.Code, Err: err,
-		Hint: "If that is a conversation, type there: " + words + ". If the process is just ending, try again in a moment."}
+		Hint: "If that is a conversation, type there: " + words +
+			". If the process is just ending, try again in a moment."}
 }
 
 // shown is an undo as surfaces see it.

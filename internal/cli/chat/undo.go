@@ -79,7 +79,8 @@ func planUndo(ctx context.Context, v *conversation, args string) error {
 	refused := stays > 0 && !order.Force || stays == len(u.Files)
 	plan := about.passedText() + undoPlan(v.trees.next.Cwd, u, about.prompt, order.Force, refused)
 	if stays > 0 && !order.Force {
-		plan += fmt.Sprintf("Nothing is put back as long as a file stays; /undo%s --force puts back those that can be.\n",
+		plan += fmt.Sprintf("Nothing is put back as long as a file stays; /undo%s --force puts back those that can "+
+			"be.\n",
 			targetOf(order))
 	}
 	v.flow(v.wrap(console.Clean(strings.TrimRight(plan, "\n"))) + "\n")

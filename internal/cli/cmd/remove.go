@@ -65,7 +65,8 @@ func newRemove(c *console.Console) *cobra.Command {
 					for _, w := range left {
 						name := console.Line(w.Name, 64)
 						w.Status = "" // its session is gone
-						fmt.Fprintf(c.Out, "  its worktree %s stays: %s; troupe merge %s, or troupe worktrees prune --discard %s\n",
+						fmt.Fprintf(c.Out, "  its worktree %s stays: %s; troupe merge %s, or troupe worktrees prune "+
+							"--discard %s\n",
 							name, console.Line(console.WorktreeHolds(w), 0), name, name)
 					}
 				}
@@ -102,7 +103,8 @@ func unmergedOf(ctx context.Context, a api.API, root wire.Session) (out []wire.W
 		if lerr != nil {
 			return nil, lerr
 		}
-		out = append(out, slices.DeleteFunc(list, func(w wire.Worktree) bool { return w.State != wire.WorktreeUnmerged })...)
+		out = append(out,
+			slices.DeleteFunc(list, func(w wire.Worktree) bool { return w.State != wire.WorktreeUnmerged })...)
 	}
 	return out, err
 }

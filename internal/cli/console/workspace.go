@@ -26,7 +26,8 @@ func Workspace(w *troupe.WorkspaceResult) string {
 			"does the next resume of the session", what, name, Line(w.Unkept, 200), folder, name)
 	}
 	if w.Base == "" && w.Run != nil { // it was saved, and goes on
-		return what + name + ": what was done there is saved" + kept + "; troupe diff " + name + ", troupe merge " + name
+		return what + name + ": what was done there is saved" + kept + "; troupe diff " + name + ", troupe merge " +
+			name
 	}
 	if w.Tip == w.Base {
 		if kept == "" {

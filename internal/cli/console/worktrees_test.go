@@ -108,10 +108,12 @@ func TestWriteMerged(t *testing.T) {
 			Files: []wire.MergedFile{{Path: "/p/a", Action: wire.MergeNew}}},
 		"Nothing was written: no room.\n":         {Stopped: "no room"},
 		"left out h: it is protected\nNothing of": {Folder: "/p", Left: []string{"/p/h: it is protected"}},
-		"theirs, of fixer, line 4:\n    \\u{001b}[2J\n": {Folder: "/p", Conflicts: []wire.WorktreeConflict{{Path: "/p/a",
-			Hunks: []wire.WorktreeHunk{{Theirs: wire.WorktreeLines{First: 4, Text: "\x1b[2J\n"}}}}}},
-		"yours, in your folder:\n    x\n": {Conflicts: []wire.WorktreeConflict{{Path: "/p/a", Hunks: []wire.WorktreeHunk{
-			{Ours: wire.WorktreeLines{Text: lines}}}}}},
+		"theirs, of fixer, line 4:\n    \\u{001b}[2J\n": {Folder: "/p",
+			Conflicts: []wire.WorktreeConflict{{Path: "/p/a",
+				Hunks: []wire.WorktreeHunk{{Theirs: wire.WorktreeLines{First: 4, Text: "\x1b[2J\n"}}}}}},
+		"yours, in your folder:\n    x\n": {Conflicts: []wire.WorktreeConflict{{Path: "/p/a",
+			Hunks: []wire.WorktreeHunk{
+				{Ours: wire.WorktreeLines{Text: lines}}}}}},
 		"    … and more\n": {Conflicts: []wire.WorktreeConflict{{Hunks: []wire.WorktreeHunk{
 			{Ours: wire.WorktreeLines{Text: lines}}}}}},
 		"Nothing was put on the branch there.": {Branch: "there", Conflicts: []wire.WorktreeConflict{{Path: "/p/a",

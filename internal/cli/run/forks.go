@@ -41,7 +41,8 @@ func ofForks(ctx context.Context, a api.API, begun wire.Begun, r *wire.Report) e
 		}
 	}
 	if len(said) > 0 {
-		r.Result, r.Structured = strings.Join(slices.DeleteFunc(said, func(s string) bool { return s == "" }), "\n\n"), nil
+		r.Result, r.Structured = strings.Join(slices.DeleteFunc(said, func(s string) bool { return s == "" }), "\n\n"),
+			nil
 	}
 	return nil
 }

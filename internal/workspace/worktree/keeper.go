@@ -92,7 +92,8 @@ type Ending struct {
 	Began string
 	// Going is called when the folder is about to be removed, and is there still; nil: nothing is to be told.
 	Going func(ctx context.Context)
-	// Losing is told what of the folder no commit keeps and is to go with it, such as ignored files; nil: it stays then.
+	// Losing is told what of the folder no commit keeps and is to go with it, such as ignored files; nil: it stays
+	// then.
 	Losing func(what string)
 	// Had says that the caller had all of it once, though its files show that no more.
 	Had bool

@@ -44,7 +44,7 @@ func (k *Keeper) List(ctx context.Context, of string) ([]Row, error) {
 	callers := map[string]*caller{}
 	var rows []Row
 	for _, rec := range all {
-		if ws, _ := k.standing(all, rec.Workspace); of != "" && ws.Of != of {
+		if ws, _ := standing(k, all, rec.Workspace); of != "" && ws.Of != of {
 			continue
 		}
 		if ctx.Err() != nil {
@@ -68,7 +68,7 @@ func (k *Keeper) Find(ctx context.Context, of, name string) (Row, error) {
 	}
 	var found []*record
 	for _, rec := range all {
-		if ws, _ := k.standing(all, rec.Workspace); ws.Name == name && (of == "" || ws.Of == of) {
+		if ws, _ := standing(k, all, rec.Workspace); ws.Name == name && (of == "" || ws.Of == of) {
 			found = append(found, rec)
 		}
 	}
@@ -84,7 +84,7 @@ func (k *Keeper) Find(ctx context.Context, of, name string) (Row, error) {
 }
 
 func (k *Keeper) row(ctx context.Context, all []*record, rec *record, callers map[string]*caller) (Row, error) {
-	p, err := k.standingPlace(all, rec)
+	p, err := standingPlace(k, all, rec)
 	row := Row{Workspace: cmp.Or(p.ws, rec.Workspace), Base: rec.Base, Made: rec.Made, Changed: rec.Changed,
 		Ended: rec.State == closed, Result: rec.Result}
 	if err != nil { // its folder is below another folder than it would be made in today
@@ -130,7 +130,7 @@ func (p place) brought(ctx context.Context, rec *record, kept kept) (already boo
 		already, declined = out.Already, out.Declined
 		return err
 	})
-	return err == nil && already || p.broughtBefore(ctx, rec, kept), declined
+	return err == nil && already || broughtBefore(ctx, p, rec, kept), declined
 }
 
 // tip is the last commit: what the agent's HEAD was, or what was committed for it at an end.
@@ -244,14 +244,14 @@ func pruneOne(ctx context.Context, k *Keeper, id troupe.SessionID, end Ending, d
 	if err != nil {
 		return false, "", err
 	}
-	p, err := k.standingPlace(all, rec)
+	p, err := standingPlace(k, all, rec)
 	if err != nil {
 		return false, "", err
 	}
 	if rec.State == made {
 		return false, "its agent has not ended", nil
 	}
-	if others, err := k.within(rec.Workspace); err != nil || len(others) > 0 {
+	if others, err := within(k, rec.Workspace); err != nil || len(others) > 0 {
 		return false, "what its agents have left stays: " + some(others), err
 	}
 	if err := p.putBack(); err != nil {
@@ -295,7 +295,8 @@ func (p place) prune(ctx context.Context, rec *record, had bool, discarded *stri
 		switch all, declined := p.brought(ctx, rec, kept); {
 		case !all && !had:
 			// Its folder has gone with its end: all that is kept has what was in it.
-			return false, fmt.Sprintf("its folder is gone; its work is kept, and nowhere else: troupe merge %s, or throw "+
+			return false, fmt.Sprintf("its folder is gone; its work is kept, and nowhere else: troupe merge %s, or "+
+				"throw "+
 				"it away: troupe worktrees prune --discard %s", p.ws.Name, p.ws.Name), nil
 		case len(declined) > 0:
 			return false, "it has its own version of " + some(declined) + ", of which you kept yours", nil

@@ -69,7 +69,7 @@ func (m *merging) names(path string) (ours, theirs string) {
 	slices.SortFunc(others, func(a, b *record) int { return a.Made.Compare(b.Made) })
 	var names []string
 	for _, rec := range others {
-		at, _ := m.k.standing(others, rec.Workspace)
+		at, _ := standing(m.k, others, rec.Workspace)
 		if at.Of == m.p.ws.Of && rec.Workspace.Owner != m.p.ws.Owner && slices.Contains(rec.Brought, path) {
 			names = append(names, rec.Workspace.Name)
 		}

@@ -37,7 +37,8 @@ func TestOntoLacks(t *testing.T) {
 		t.Errorf("it counts as merged: %+v %v", rows, err)
 	}
 	b.git(b.dir, "merge", "-q", "release")
-	if m := b.brought(ws); len(m.Changes) != 2 || !m.Changes[0].Uncommitted || m.Changes[1].Uncommitted || there(filepath.Join(b.dir, "notes.txt")) {
+	if m := b.brought(ws); len(m.Changes) != 2 || !m.Changes[0].Uncommitted || m.Changes[1].Uncommitted ||
+		there(filepath.Join(b.dir, "notes.txt")) {
 		t.Errorf("%+v", m)
 	}
 	if rows, err := b.k.List(t.Context(), b.dir); err != nil || rows[0].Unmerged {

@@ -16,7 +16,7 @@ import (
 
 // standing is a workspace as people have it now: beside the tree that it was made from or, where that is the folder of
 // another workspace and gone, beside the one which that was beside. In is that other workspace; nil if there is none.
-func (k *Keeper) standing(all []*record, ws troupe.Workspace) (_ troupe.Workspace, in *record) {
+func standing(k *Keeper, all []*record, ws troupe.Workspace) (_ troupe.Workspace, in *record) {
 	if !troupe.Within(ws.Of, k.folders) {
 		return ws, nil
 	}
@@ -30,22 +30,22 @@ func (k *Keeper) standing(all []*record, ws troupe.Workspace) (_ troupe.Workspac
 	if _, err := os.Lstat(in.Workspace.Top); !errors.Is(err, fs.ErrNotExist) {
 		return ws, nil
 	}
-	above, _ := k.standing(slices.Delete(slices.Clone(all), i, i+1), in.Workspace)
+	above, _ := standing(k, slices.Delete(slices.Clone(all), i, i+1), in.Workspace)
 	ws.Of = above.Of + strings.TrimPrefix(ws.Of, in.Workspace.Top)
 	ws.From = above.Of + strings.TrimPrefix(ws.From, in.Workspace.Top)
 	return ws, in
 }
 
 // standingPlace is the place of a workspace on record.
-func (k *Keeper) standingPlace(all []*record, rec *record) (place, error) {
-	ws, in := k.standing(all, rec.Workspace)
+func standingPlace(k *Keeper, all []*record, rec *record) (place, error) {
+	ws, in := standing(k, all, rec.Workspace)
 	p, err := k.place(ws)
 	p.in = in
 	return p, err
 }
 
 // hadBy is the tree of what the workspace has whose folder another one was made from; "" if that is not known.
-func (k *Keeper) hadBy(in *record) string {
+func hadBy(k *Keeper, in *record) string {
 	if in == nil {
 		return ""
 	}
@@ -61,8 +61,8 @@ func (k *Keeper) hadBy(in *record) string {
 }
 
 // broughtBefore reports whether the workspace whose folder it was made from had all of it when that ended.
-func (p place) broughtBefore(ctx context.Context, rec *record, kept kept) (already bool) {
-	had := p.k.hadBy(p.in)
+func broughtBefore(ctx context.Context, p place, rec *record, kept kept) (already bool) {
+	had := hadBy(p.k, p.in)
 	if had == "" {
 		return false
 	}
@@ -75,7 +75,7 @@ func (p place) broughtBefore(ctx context.Context, rec *record, kept kept) (alrea
 }
 
 // within are the names of workspaces that were made from the folder of one, and are there still.
-func (k *Keeper) within(of troupe.Workspace) (names []string, err error) {
+func within(k *Keeper, of troupe.Workspace) (names []string, err error) {
 	all, err := k.records()
 	for _, rec := range all {
 		if rec.Workspace.Owner != of.Owner && troupe.Within(rec.Workspace.Of, of.Top) {

@@ -59,7 +59,7 @@ func (p place) wake(ctx context.Context) (*record, error) {
 
 // woken reports whether it is one that was spent, and that a run began to open and ended before it had a folder. Its
 // keeper may be gone, or half of one.
-func (p place) woken(rec *record) bool {
+func woken(p place, rec *record) bool {
 	if r := rec.Result; rec.State != closed || r == nil || !r.Gone || r.Tip != rec.Base.Commit {
 		return false
 	}
@@ -69,7 +69,7 @@ func (p place) woken(rec *record) bool {
 }
 
 // sleep puts it aside again: nothing was done since its last end.
-func (p place) sleep(ctx context.Context, rec *record) (res troupe.WorkspaceResult, err error) {
+func sleep(ctx context.Context, p place, rec *record) (res troupe.WorkspaceResult, err error) {
 	res = *rec.Result
 	if res.Run != nil {
 		res.Run = &troupe.Checkpoint{Tree: res.Run.Tree, Tip: res.Run.Tip}
