@@ -272,8 +272,12 @@ type Watched struct {
 	// Touched: it had changed something that outlives it, within what it may, before its
 	// first attempt. Else it can be run again as if it had never run.
 	Touched bool `json:"touched,omitempty"`
-	// Blind: this kernel cannot say what was attempted.
+	// Blind: this kernel cannot say what was attempted, nor what was changed.
 	Blind bool `json:"blind,omitempty"`
+	// Changed are the files that it changed where the listener changes them in its place, by their absolute paths: not
+	// those in temporary folders, caches and repositories' own folders. MoreChanged counts those that are not listed.
+	Changed     []FileChanged `json:"changed,omitempty"`
+	MoreChanged int           `json:"more_changed,omitempty"`
 	// Restored are protected paths that the command changed where the kernel could not keep it
 	// from that; they are again as they were.
 	Restored []string `json:"restored,omitempty"`

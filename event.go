@@ -27,6 +27,7 @@ const (
 	KindCreated          Kind = "session.created"
 	KindStarted          Kind = "session.started"
 	KindEnded            Kind = "session.ended"
+	KindQueued           Kind = "session.queued"
 	KindMailDelivered    Kind = "mail.delivered"
 	KindCallSealed       Kind = "model.sealed"
 	KindReplied          Kind = "model.replied"
@@ -50,6 +51,10 @@ const (
 	KindWorkspaceSaved   Kind = "workspace.saved"
 	KindWorkspaceChanged Kind = "workspace.changed"
 	KindWorkspaceMerged  Kind = "workspace.merged"
+	KindVerifyStarted    Kind = "verify.started"
+	KindVerifyEnded      Kind = "verify.ended"
+	KindHandoffAsked     Kind = "handoff.asked"
+	KindHandoffJudged    Kind = "handoff.judged"
 )
 
 // Created is the first event of every session: everything it was born with.
@@ -83,6 +88,14 @@ type Started struct {
 	// Keep: the work in its folder could not be kept at the end of the run before, and this one does nothing but come
 	// to that end again, unless it is told something meanwhile.
 	Keep bool `json:"keep,omitempty"`
+}
+
+// Queued says what keeps a run from beginning: another session may change the same files, and has to end before.
+// Without
+// Behind that is over, and it waits for an active slot.
+type Queued struct {
+	Behind SessionID `json:"behind,omitempty"`
+	Why    string    `json:"why,omitempty"` // for people
 }
 
 // MailDelivered puts mail into the conversation, in this order.
@@ -225,8 +238,11 @@ type ToolFinished struct {
 	Interrupt  bool      `json:"interrupted,omitempty"` // it may have taken effect
 	Outcome    *Outcome  `json:"outcome,omitempty"`     // set for the end of a child
 	Mail       MailID    `json:"mail,omitempty"`        // the mail that brought it
-	// Task: what the call began goes on in the background, as this.
-	Task *Task `json:"task,omitempty"`
+	// Task: what the call began goes on in the background, as this. Tasks are those that a message to all has going.
+	Task  *Task  `json:"task,omitempty"`
+	Tasks []Task `json:"tasks,omitempty"`
+	// Sent are the agents that the call has written to.
+	Sent []SessionID `json:"sent,omitempty"`
 	// Usage and Cost are of a model that the tool itself asked.
 	Usage Usage `json:"usage,omitzero"`
 	Cost  Money `json:"cost,omitempty"`
@@ -262,6 +278,7 @@ type RequestAnswered struct {
 	Mail        MailID      `json:"mail,omitempty"`   // the mail that brought it; "" if a deadline did
 	Caller      *Caller     `json:"caller,omitempty"` // who answered; nil: a rule or a deadline did
 	Auto        bool        `json:"auto,omitempty"`   // the model of mode auto did
+	Lead        bool        `json:"lead,omitempty"`   // the lead of the team did
 	// Input replaces what was asked about, and Places are those of the call with it; only hooks say that.
 	Input  string `json:"input,omitempty"`
 	Places string `json:"places,omitempty"`
@@ -272,7 +289,7 @@ func (b RequestAnswered) Answer() *Answer {
 	return &Answer{
 		Request: b.ID, Coord: Coord{Reply: b.Reply, Call: b.Call}, By: b.By, Effect: b.Effect, Note: b.Note,
 		Rule: b.Rule,
-		Said: b.Said, Mode: b.Mode, Auto: b.Auto,
+		Said: b.Said, Mode: b.Mode, Auto: b.Auto, Lead: b.Lead,
 	}
 }
 
@@ -332,6 +349,7 @@ func (ModelChanged) Kind() Kind     { return KindModelChanged }
 func (AuthorityChanged) Kind() Kind { return KindAuthorityChanged }
 func (ToolJudged) Kind() Kind       { return KindToolJudged }
 func (ToolStarted) Kind() Kind      { return KindToolStarted }
+func (Queued) Kind() Kind           { return KindQueued }
 func (ToolFinished) Kind() Kind     { return KindToolFinished }
 func (RequestOpened) Kind() Kind    { return KindRequestOpened }
 func (RequestAnswered) Kind() Kind  { return KindRequestAnswered }
@@ -347,7 +365,8 @@ func Kinds() []Kind {
 		KindModelFailed, KindModelChanged, KindAuthorityChanged, KindToolJudged, KindToolStarted,
 		KindToolFinished, KindRequestOpened, KindRequestAnswered, KindCompacted, KindBudgetWarned,
 		KindSettingsChanged, KindBoardChanged, KindTeamChanged, KindHookRan, KindAutoAsked, KindAutoJudged,
-		KindWorkspaceReady, KindWorkspaceSaved, KindWorkspaceChanged, KindWorkspaceMerged,
+		KindWorkspaceReady, KindWorkspaceSaved, KindWorkspaceChanged, KindWorkspaceMerged, KindQueued, KindHandoffAsked,
+		KindHandoffJudged, KindVerifyStarted, KindVerifyEnded,
 	}
 }
 
@@ -369,6 +388,16 @@ func DecodeBody(k Kind, data []byte) (Body, error) {
 		return decode[Started](k, data)
 	case KindEnded:
 		return decode[Ended](k, data)
+	case KindQueued:
+		return decode[Queued](k, data)
+	case KindVerifyStarted:
+		return decode[VerifyStarted](k, data)
+	case KindVerifyEnded:
+		return decode[VerifyEnded](k, data)
+	case KindHandoffAsked:
+		return decode[HandoffAsked](k, data)
+	case KindHandoffJudged:
+		return decode[HandoffJudged](k, data)
 	case KindMailDelivered:
 		return decode[MailDelivered](k, data)
 	case KindCallSealed:

@@ -21,7 +21,7 @@ type MailID string
 // Coord is where in its parent's log a session was asked for: the parent's reply number
 // (1 for the first) and the index of the call within that reply (0 for the first). It is
 // our own identity of a call; a provider's tool-call id is not one, because some servers
-// repeat them. Roots have the zero Coord, and the forks that people have made of a session are
+// repeat them. Roots have the zero Coord, and the agents that people have made of a session are
 // counted from there: no call has what belongs to no reply.
 type Coord struct {
 	Reply int `json:"reply,omitempty"`
@@ -29,7 +29,7 @@ type Coord struct {
 }
 
 // OfCall reports whether a call has the coordinates: the parent itself has asked for the session. A child of which it
-// does not was made by a person.
+// does not was made by a person: a fork, or a member of a team that was begun as one.
 func (c Coord) OfCall() bool { return c.Reply > 0 }
 
 // AgentVariable is set in the environment of every command that an agent starts, to the

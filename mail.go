@@ -160,6 +160,10 @@ type Handed struct {
 	Structured json.RawMessage `json:"structured,omitempty"`
 	// Flags are what the check of a result found in it that its reader should know; nil: nothing, or there was none.
 	Flags []Flag `json:"flags,omitempty"`
+	// Verified is what came of the check by an agent that the call asked for; nil: it asked for none.
+	Verified *Verified `json:"verified,omitempty"`
+	// Unchecked is why the model that was to check the result has not; "": it has, or none was to.
+	Unchecked string `json:"unchecked,omitempty"`
 }
 
 // AsTold is what an end is to the one that is told of it.
@@ -215,6 +219,11 @@ func BoardMailID(wish MailID) MailID { return "board:" + wish }
 // OfferMailID is the id under which an item of the board is offered to a member of a team, once.
 func OfferMailID(to SessionID, item string) MailID {
 	return MailID(fmt.Sprintf("offer:%s:%s", to, item))
+}
+
+// StuckMailID is the id under which an agent is told once that an item of the board keeps others waiting.
+func StuckMailID(to SessionID, item string) MailID {
+	return MailID(fmt.Sprintf("stuck:%s:%s", to, item))
 }
 
 const newsMail = "news:"

@@ -13,9 +13,9 @@ import (
 func markers() []string {
 	return []string{
 		"agent-message", "agent-result", "agent-said", "approved-plan", "attached-", "auto-", "conversation-summary",
-		"environment",
+		"environment", "handoff-",
 		"output-file", "runtime-", "skill",
-		"system-reminder", "task-id", "task-notification", "tool-use-id", "user-answer",
+		"system-reminder", "task-id", "task-notification", "tool-use-id", "user-answer", "verify-",
 		"web-",
 	}
 }

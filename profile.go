@@ -58,6 +58,11 @@ type Beginning struct {
 	Team string `json:"team,omitempty"`
 	// Schema is the JSON schema that the result of each of its runs has to follow; nil: they end with words.
 	Schema json.RawMessage `json:"output_schema,omitempty"`
+	// Writes are patterns of the only files that it and all below it may change, from its folder on; nil: all that
+	// rules and modes leave it.
+	Writes []string `json:"writes,omitempty"`
+	// Verify: what it changed is checked by a Verification agent before its result is handed over.
+	Verify bool `json:"verify,omitempty"`
 	// Fork: it is a fork of a session with this profile.
 	Fork bool `json:"fork,omitempty"`
 	// Notes say what of its definition does not hold here, such as a model that is not to be had.

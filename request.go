@@ -2,6 +2,7 @@ package troupe
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -42,6 +43,16 @@ func (b RequestBody) Midway() bool { return b.Server != "" }
 
 // AboutBirths reports whether agents are to be started, which no rule allows or denies.
 func (k RequestKind) AboutBirths() bool { return k == RequestCost || k == RequestBackground }
+
+// LeadPart is what the lead of a member's team has to say to a request of the member.
+type LeadPart string
+
+// Parts of a lead. Without one the request is a person's alone.
+const (
+	LeadTold LeadPart = "told" // it was told, and can say no
+	// LeadMay: it was told, and could do itself what is asked about. Its yes counts for as long as that is so.
+	LeadMay LeadPart = "may"
+)
 
 // Request is a durable question to somebody with authority. It is a row of its tree, written with
 // the events that open and settle it.
@@ -91,6 +102,8 @@ type RequestBody struct {
 	Mode Mode `json:"mode,omitempty"`
 	// Auto: the model of mode auto has said yes to it already, and nobody waits for an answer.
 	Auto bool `json:"auto,omitempty"`
+	// Lead is the part of the lead of the member's team that asks; "" where no member does.
+	Lead LeadPart `json:"lead,omitempty"`
 	// Rules are what leave grants besides: what agents that are to work in the background would
 	// have to ask for. Needs are the same by the call that starts the agent: each gets its own.
 	Rules []string         `json:"rules,omitempty"`
@@ -148,6 +161,21 @@ type Answer struct {
 	Mode Mode `json:"mode,omitempty"`
 	// Auto: the model of mode auto gave it. It counts for as long as the gate leaves the call to that model.
 	Auto bool `json:"auto,omitempty"`
+	// Lead: the lead of the team gave it. A yes counts for as long as the lead could do itself what was asked about.
+	Lead bool `json:"lead,omitempty"`
+}
+
+const askMail = "ask:"
+
+// AskMailID is the id of the message that tells the lead of a team of a request.
+func AskMailID(id RequestID) MailID { return MailID(askMail + string(id)) }
+
+// Asks is the request that a message tells of; "": it is no such message.
+func (id MailID) Asks() RequestID {
+	if r, ok := strings.CutPrefix(string(id), askMail); ok {
+		return RequestID(r)
+	}
+	return ""
 }
 
 // AnswerMailID makes the answer to a request a single piece of mail: the first one counts.

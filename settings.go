@@ -18,6 +18,8 @@ type Settings struct {
 	// Fork: an Agent call that names no type starts a fork.
 	Fork   bool   `json:"fork,omitempty"`
 	Policy Policy `json:"policy"`
+	// HandoffModel is the model that checks what agents hand to their parents, "provider/id"; "": rules alone do.
+	HandoffModel string `json:"handoff_model,omitempty"`
 	// Given holds for the tree until others are given, in whatever process it goes on.
 	Given Given `json:"given,omitzero"`
 }
@@ -46,6 +48,9 @@ type Policy struct {
 	// WaitAbove is how much money a session has to save by it to wait, with its first call, for another session's call
 	// to have the provider cache what both begin with; 0: none waits.
 	WaitAbove Money `json:"wait_above,omitempty"`
+	// MaxMessages is how many messages two agents write to each other, without a tool call of either between them,
+	// before they and the lead of their team are told; 0: however many.
+	MaxMessages int `json:"max_messages,omitempty"`
 	// Gather is how long a session that has ended waits for more tasks to end before the end
 	// of one wakes it: what ends together is told together.
 	Gather time.Duration `json:"gather,omitempty"`

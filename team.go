@@ -9,9 +9,19 @@ type Team struct {
 	Description string `json:"description,omitempty"` // what it is for
 }
 
+// NewMember is an agent that a team begins with. It is there from the birth of its lead on, and idle until it is
+// written to.
+type NewMember struct {
+	Name   string `json:"name"`
+	Type   string `json:"type,omitempty"`   // "" is GeneralAgent
+	Prompt string `json:"prompt,omitempty"` // what it is told of its part, before any message
+}
+
 // TeamChanged says which team the session leads from here on; nil: none any more.
 type TeamChanged struct {
 	Team *Team `json:"team,omitempty"`
+	// Members are those that were born with the session. Others are in the events of the calls that started them.
+	Members []Task `json:"members,omitempty"`
 }
 
 // Kind implements Body.
@@ -42,14 +52,37 @@ const (
 	MessageWords            MessageType = ""
 	MessageShutdown         MessageType = "shutdown_request"  // of the lead: end what you do, and stay ended
 	MessageShutdownResponse MessageType = "shutdown_response" // with Approve: it does; else why not
+
+	// What a member asks about its plan and about its calls is the runtime's to send; the answers are its lead's.
+	MessagePlan               MessageType = "plan_approval_request"
+	MessagePlanResponse       MessageType = "plan_approval_response"
+	MessagePermission         MessageType = "permission_request"
+	MessagePermissionResponse MessageType = "permission_response"
 )
+
+// MessageChatter is the runtime's, to the lead: two of its team write to each other and do nothing.
+const MessageChatter MessageType = "chatter"
 
 // MessageAssigned is the runtime's, in the name of the lead: an item of the board that is the receiver's, or could be.
 const MessageAssigned MessageType = "task_assigned"
 
 // MessageTypes are those that an agent may name.
 func MessageTypes() []string {
-	return []string{string(MessageShutdown), string(MessageShutdownResponse)}
+	return []string{string(MessageShutdown), string(MessageShutdownResponse), string(MessagePlanResponse),
+		string(MessagePermissionResponse)}
+}
+
+// Answers is the kind of request that a message of this type answers; "": it answers none.
+func (t MessageType) Answers() RequestKind {
+	switch t {
+	case MessagePlanResponse:
+		return RequestPlan
+	case MessagePermissionResponse:
+		return RequestPermission
+	case MessageWords, MessageShutdown, MessageShutdownResponse, MessagePlan, MessagePermission, MessageAssigned,
+		MessageChatter:
+	}
+	return ""
 }
 
 // AgentMessage is what a piece of mail from one agent to another says beside its words.
@@ -63,6 +96,12 @@ type AgentMessage struct {
 	Approve bool   `json:"approve,omitempty"`
 	// Waited is for how long it lay in the mailbox; set in the log.
 	Waited int64 `json:"waited_ms,omitempty"`
+	// Lead is the receiver's part in the request that it tells of.
+	Lead LeadPart `json:"lead,omitempty"`
+	// Streak is how many messages its sender and receiver have written to each other without a tool call between
+	// them, as the sender knows it. Chatter is the same where both are told that it is too many.
+	Streak  int `json:"streak,omitempty"`
+	Chatter int `json:"chatter,omitempty"`
 	// Until is when a run of the receiver is ended that is not over by then; of MessageShutdown.
 	Until time.Time `json:"until,omitzero"`
 }

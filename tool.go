@@ -140,6 +140,10 @@ type Evidence struct {
 	Files    []FileTouch  `json:"files,omitempty"`
 	More     int          `json:"more_files,omitempty"` // files that were written too and are not listed
 	Commands []CommandRun `json:"commands,omitempty"`
+	// Unseen counts commands and other calls of which it is not known which files they changed: nothing watched them,
+	// or
+	// what was seen is lost.
+	Unseen int `json:"unseen,omitempty"`
 	// Denied lists calls that permissions refused, children's included.
 	Denied []Denial `json:"denied,omitempty"`
 }
@@ -167,6 +171,8 @@ type FileTouch struct {
 	Link    bool   `json:"link,omitempty"`
 	WasLink bool   `json:"was_link,omitempty"`
 	Mode    uint32 `json:"mode,omitempty"`
+	// Uncounted: a command changed it, and its lines were not counted; only in the evidence of a run.
+	Uncounted bool `json:"uncounted,omitempty"`
 	// Lines added and removed by a write, against the content before it.
 	Added   int `json:"added,omitempty"`
 	Removed int `json:"removed,omitempty"`
@@ -188,6 +194,18 @@ type CommandRun struct {
 	// Sandbox is the level it ran in, and Watched what was seen of it; nil if nobody watched.
 	Sandbox Level    `json:"sandbox,omitempty"`
 	Watched *Watched `json:"watched,omitempty"`
+}
+
+// Unseen reports whether it is not known what the command changed.
+func (c CommandRun) Unseen() bool {
+	switch c.Sandbox {
+	case LevelReadOnly:
+		return false
+	case LevelGranted, LevelWorkspace:
+		return c.Watched == nil || c.Watched.Blind
+	case LevelNone:
+	}
+	return true
 }
 
 // TestCount is a test runner's own closing count.
@@ -231,6 +249,10 @@ type Spawn struct {
 	Team string
 	// Schema is the JSON schema that its result has to follow; "" leaves that to its type.
 	Schema string
+	// Writes are patterns of the only files that it may change; nil: whatever its authority leaves it.
+	Writes []string
+	// Verify: a Verification agent checks what it changed, before its result is handed over.
+	Verify bool
 }
 
 // Settled is the call with what it leaves open: where it names no type and asks for nothing that a fork cannot have, it

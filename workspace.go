@@ -1,6 +1,7 @@
 package troupe
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 )
@@ -80,6 +81,8 @@ type Workspace struct {
 	// Owner is the session that it is made for; those that are born in it without one of their own share it. A main
 	// agent may have several, one after the other: one that it enters has the id that a child of that call would have.
 	Owner SessionID `json:"owner"`
+	// Main is the main agent that enters it; "" where it is made for the session whose id Owner is.
+	Main SessionID `json:"main,omitempty"`
 	// Name is what people call it by: the end of the folder's path and of the branch's name.
 	Name string `json:"name,omitempty"`
 	// From is the folder in which the caller's tools acted, and Of the top of the repository around it (From itself,
@@ -98,6 +101,9 @@ type Workspace struct {
 	// copy in all else.
 	ByHook bool `json:"by_hook,omitempty"`
 }
+
+// Session is the one that it was made for.
+func (w Workspace) Session() SessionID { return cmp.Or(w.Main, w.Owner) }
 
 // WorkspaceBase is what a workspace began with.
 type WorkspaceBase struct {
@@ -124,9 +130,10 @@ type Checkpoint struct {
 // MostChanged is how many files a checkpoint lists.
 const MostChanged = 200
 
-// FileChanged is one file that two checkpoints differ in, whoever or whatever changed it.
+// FileChanged is one file that two checkpoints differ in, whoever or whatever changed it, or that a watched command has
+// changed.
 type FileChanged struct {
-	Path    string `json:"path"` // below the top of the workspace
+	Path    string `json:"path"` // of a checkpoint below the top of the workspace
 	New     bool   `json:"new,omitempty"`
 	Gone    bool   `json:"gone,omitempty"`
 	Added   int    `json:"added,omitempty"` // lines; none of what is no text

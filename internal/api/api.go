@@ -58,6 +58,8 @@ type Sessions interface {
 	List(ctx context.Context, l wire.Listing) ([]wire.Session, error)
 	// Tree reads the whole tree that a session belongs to.
 	Tree(ctx context.Context, id troupe.SessionID) (wire.Tree, error)
+	// Team is the roster of the team that the main agent of a session leads. It has no members if there is none.
+	Team(ctx context.Context, id troupe.SessionID) (wire.Team, error)
 	// Events reads up to limit events of one session after a number; 0 is no limit.
 	Events(ctx context.Context, id troupe.SessionID, after int64, limit int) ([]troupe.Event, error)
 }

@@ -48,7 +48,8 @@ func (a autoModel) Judge(ctx context.Context, q session.AutoAsking) (out troupe.
 	if len(q.Input) > mostAction || len(q.Action) > mostAction || len(strings.Join(q.Wants, "\n")) > mostAction {
 		err = errors.New("the call is too long to be judged by a part of it")
 	} else {
-		text, err = a.ask(ctx, q, &out)
+		text, err = question{Model: q.Model, Type: autoType, ID: q.ID, Path: q.Path, System: autoPrompt,
+			Text: toldAuto(q)}.ask(ctx, a.engine, a.models, &out)
 	}
 	out.DurationMS = max(0, a.now().Sub(began).Milliseconds())
 	if err == nil {
@@ -60,36 +61,45 @@ func (a autoModel) Judge(ctx context.Context, q session.AutoAsking) (out troupe.
 	return out
 }
 
+// question is one that a model is asked for a verdict.
+type question struct {
+	Model    string
+	Type     string // how it is named to a script
+	ID, Path string // of it, and of the agent that it is about
+	System   string
+	Text     string
+}
+
 // ask makes the call, once. What it used is in out, whatever came of it.
-func (a autoModel) ask(ctx context.Context, q session.AutoAsking, out *troupe.Verdict) (string, error) {
-	p, id, err := a.models.Provider(q.Model)
+func (q question) ask(ctx context.Context, e *engine, models *models, out *troupe.Verdict) (string, error) {
+	p, id, err := models.Provider(q.Model)
 	if err != nil {
 		return "", err
 	}
-	head, err := p.EncodeHead(model.Head{Model: id, System: autoPrompt,
-		MaxTokens: min(maxVerdict, a.models.MaxOutput(q.Model))})
+	head, err := p.EncodeHead(model.Head{Model: id, System: q.System,
+		MaxTokens: min(maxVerdict, models.MaxOutput(q.Model))})
 	if err != nil {
 		return "", err
 	}
-	msg, err := p.EncodeMessage(troupe.Message{Role: troupe.User, Blocks: []troupe.Block{troupe.Text(toldAuto(q))}})
+	msg, err := p.EncodeMessage(troupe.Message{Role: troupe.User, Blocks: []troupe.Block{troupe.Text(q.Text)}})
 	if err != nil {
 		return "", err
 	}
-	if err := a.engine.enter(ctx, p.Name()); err != nil {
+	if err := e.enter(ctx, p.Name()); err != nil {
 		return "", err
 	}
 	reply, err := p.Stream(ctx, model.Request{
-		Agent: model.Agent{Session: troupe.SessionID(q.ID), Type: autoType, Name: autoType,
-			Path:  q.Path + "/" + autoType,
+		Agent: model.Agent{Session: troupe.SessionID(q.ID), Type: q.Type, Name: q.Type,
+			Path:  q.Path + "/" + q.Type,
 			Reply: 1, Attempt: 1},
 		Model: id, Generation: 1, Head: head, Messages: [][]byte{msg}, Fresh: 1, FreshBlocks: 1,
 	}, nil)
-	a.engine.governor.Leave(p.Name(), err)
+	e.governor.Leave(p.Name(), err)
 	out.Usage = reply.Usage
 	if failed, ok := errors.AsType[*model.Error](err); ok {
 		out.Usage = failed.Usage
 	}
-	cost, priced := a.models.Cost(q.Model, out.Usage)
+	cost, priced := models.Cost(q.Model, out.Usage)
 	out.Cost, out.Unpriced = cost, !priced
 	switch {
 	case err != nil:

@@ -144,7 +144,22 @@ func newTrial(t *testing.T, seed uint64) *trial {
 		t.Fatal(err)
 	}
 	tr.chain = []gate.Layer{{Agent: "main", Mode: troupe.ModeAcceptEdits, Rules: append(rules, allow)}}
+	tr.bind()
 	return tr
+}
+
+// bind has every second trial be one of an agent that was started to change certain files only, and every second of
+// these one of an agent below such a one.
+func (tr *trial) bind() {
+	globs := []string{"/src/**", "*.md", "/a/**", "**/b/*", "/[ab]/*", "/a/b/main.go", "/s*c", "**", "/with space/**"}
+	for range tr.r.IntN(2) + tr.r.IntN(2) {
+		var p troupe.Profile
+		for range 1 + tr.r.IntN(3) {
+			p.Writes = append(p.Writes, globs[tr.r.IntN(len(globs))])
+		}
+		l := tr.tools.Placed(gate.Layer{Agent: "kid", Mode: troupe.ModeAcceptEdits}, &p, troupe.Session{Cwd: tr.dir})
+		tr.chain, tr.rules = append(tr.chain, l), append(tr.rules, fmt.Sprintf("writes %q", p.Writes))
+	}
 }
 
 func (tr *trial) decide(tool string, access troupe.Access) bool {
@@ -171,6 +186,7 @@ func (tr *trial) confine() (*troupe.Confinement, []string) {
 		Session: troupe.Session{ID: trialSession, Cwd: tr.dir}, Level: troupe.LevelWorkspace, Scratchpad: tr.pad,
 		Unreadable: gate.Unreadable(tr.chain, roots, ""), Hides: gate.HidesFor(tr.chain, roots, ""),
 		Unwritable: gate.Unwritable(tr.chain, roots, ""), Keeps: gate.Kept(tr.chain, roots, ""),
+		Outside: gate.KeptTo(tr.chain, tr.pad), Whole: gate.WholeOf(tr.chain),
 	})
 	if err != nil {
 		tr.t.Fatal(err)
@@ -318,6 +334,9 @@ func (tr *trial) write() {
 			!conf.Leads(tr.dir+p)) &&
 			tr.readable(tr.dir+p)
 	}
+	// What comes and goes on the way has to be let, too, and so has what gets another name.
+	allowed = allowed && (!strings.Contains(way, " zz") || tr.writable(filepath.Join(tr.dir, "zz"))) &&
+		(!strings.Contains(way, "ln seed") || tr.writable(filepath.Join(tr.dir, "seed")))
 	command := strings.ReplaceAll(way, "%s", shellQuoted(path))
 	out, code := tr.run(command)
 	after := tr.tree(tr.dir)

@@ -18,7 +18,7 @@ func (l looking) writeMerge(ctx context.Context, w troupe.Workspace, changes []w
 	written []string, undo string, err error,
 ) {
 	sweepFor(changes)
-	s, err := l.sessionIn(ctx, w)
+	s, err := l.app.trees.session(ctx, w.Session())
 	if isNotFound(err) || err == nil && len(changes) == 0 {
 		written, err = worktree.Apply(w.Of, changes)
 		return written, "", err

@@ -145,40 +145,30 @@ func (m merger) find(env tool.Env, name string) (row worktree.Row, into worktree
 	if err != nil {
 		return row, into, err
 	}
+	rows = slices.DeleteFunc(rows, func(r worktree.Row) bool {
+		return !troupe.Within(env.Cwd, r.Workspace.Of) || troupe.Within(env.Cwd, r.Workspace.Top)
+	})
 	named, err := m.named(s, name)
 	if err != nil {
 		return row, into, err
 	}
-	var found, near, agents []worktree.Row
-	for _, r := range rows {
-		w := r.Workspace
-		switch {
-		case !troupe.Within(env.Cwd, w.Of) || troupe.Within(env.Cwd, w.Top):
-		case w.Name == name || string(w.Owner) == name:
-			found = append(found, r)
-		case slices.Contains(named, w.Owner):
-			agents = append(agents, r)
-		case strings.HasPrefix(w.Name, name):
-			near = append(near, r)
+	row, err = matchRows(rows, func(r worktree.Row) ([]string, error) {
+		if slices.Contains(named, r.Workspace.Session()) {
+			return []string{name}, nil
 		}
+		return nil, nil
+	}, name)
+	if isNotFound(err) {
+		err = fmt.Errorf("there is no worktree %q of this folder", name)
 	}
-	for _, more := range [][]worktree.Row{agents, near} {
-		if len(found) == 0 {
-			found = more
-		}
-	}
-	switch len(found) {
-	case 0:
-		return row, into, fmt.Errorf("there is no worktree %q of this folder", name)
-	case 1:
-	default:
-		return row, into, fmt.Errorf("several worktrees are called %q, or begin so; name one whole", name)
+	if err != nil {
+		return row, into, err
 	}
 	p, err := m.app.policyOf(s.Cwd)
 	if err == nil {
-		into.Hidden, err = m.guard.keptFrom(m.guard.ctx(), p, found[0].Workspace.Of, env.Hidden)
+		into.Hidden, err = m.guard.keptFrom(m.guard.ctx(), p, row.Workspace.Of, env.Hidden)
 	}
-	return found[0], into, err
+	return row, into, err
 }
 
 // named are the agents of a session's tree that have a name.
@@ -220,7 +210,7 @@ func (m merger) rows(s troupe.Session) (out []worktree.Row, err error) {
 		}
 	}
 	for _, tree := range of {
-		rows, err := m.app.keeper.List(m.guard.ctx(), tree)
+		rows, err := m.app.keeper.Names(tree)
 		if err != nil {
 			return nil, err
 		}

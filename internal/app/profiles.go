@@ -161,10 +161,16 @@ func (a runs) runSettings(b wire.Begin, from config.Settings, p *profiles, befor
 	s := &troupe.Settings{AskFor: ask, Attended: b.Attended, Fallback: fallback, Definitions: doc.Hash,
 		Fork:   from.Agents.Fork,
 		Policy: troupe.DefaultPolicy(), Given: given(b, before.Given)}
+	used, _ := a.app.models.Default(b.Model, from.Model, b.Cwd) // without one the run says so elsewhere
+	if strings.HasPrefix(before.HandoffModel, "script/") && b.Model == "" {
+		used = before.HandoffModel
+	}
+	s.HandoffModel = checkerOf(a.app, from, used, b.Cwd)
 	s.Policy.MaxAttempts = 0 // patience alone ends what fails again and again
 	if !b.Attended {
 		s.Policy.Patience = time.Duration(from.RetrySeconds) * time.Second
 	}
+	s.Policy.MaxMessages = from.Agents.MaxMessages
 	s.Policy.WaitAbove = troupe.Dollars(from.Agents.WaitAboveUSD)
 	s.Policy.AutoBackground = time.Duration(from.Agents.BackgroundSeconds) * time.Second
 	if s.Fallback == "" {

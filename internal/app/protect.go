@@ -38,7 +38,10 @@ func (g *guard) protect(gr *folder, c session.Confine, out *troupe.Confinement) 
 		if out.Temp != "" && troupe.Within(path, filepath.Dir(filepath.Dir(out.Temp))) {
 			return "the temporary folder of another agent"
 		}
-		return cmp.Or(denied(path), settled(path))
+		if why := cmp.Or(denied(path), settled(path)); why != "" || c.Outside == nil {
+			return why
+		}
+		return c.Outside(path)
 	}
 	out.Closed = func(path string) bool { return closed(path) != "" }
 	out.Guarded = func(path string) string {
@@ -90,16 +93,30 @@ func (g *guard) writable(gr *folder, c session.Confine) (out []string, granted [
 				out = append(out, g.leads(path, func() string { return tool.Resolve(path) }))
 			}
 		}
+		if c.Outside != nil && !g.box.Support(g.ctx()).Notify {
+			out = within(c.Whole, out)
+		}
 	}
 	if c.Scratchpad != "" && denied(c.Scratchpad) == "" && gr.protected.Denied(c.Scratchpad) == "" {
 		out = append(out, c.Scratchpad)
 	}
 	for _, a := range c.Granted {
-		if a.Changes() && denied(a.Path) == "" && gr.closed(a.Path) == "" {
+		if a.Changes() && denied(a.Path) == "" && gr.closed(a.Path) == "" &&
+			(c.Outside == nil || c.Outside(a.Path) == "") {
 			granted = append(granted, a)
 		}
 	}
 	return out, granted
+}
+
+// within are those of the folders and files that are there and lie in others, without a link on the way.
+func within(whole, folders []string) (out []string) {
+	for _, path := range whole {
+		if _, err := os.Lstat(path); err == nil && tool.Resolve(path) == path && troupe.WithinAny(path, folders) {
+			out = append(out, path)
+		}
+	}
+	return out
 }
 
 // stillToMake is what was granted, without files that were to be made and that another program has made since: leave

@@ -31,9 +31,9 @@ func (r folderReader) reading(ctx context.Context, ws troupe.Workspace, reposito
 	if len(r.box.Levels()) == 0 {
 		return worktree.Reading{}, nil
 	}
-	owner := troupe.Session{ID: ws.Owner, Root: ws.Owner, Cwd: ws.From} // of one that is not in the home any more
+	owner := troupe.Session{ID: ws.Session(), Root: ws.Session(), Cwd: ws.From} // it may not be in the home any more
 	if a.db != nil {
-		switch s, err := a.trees.session(ctx, ws.Owner); {
+		switch s, err := a.trees.session(ctx, ws.Session()); {
 		case err == nil:
 			owner = s
 		case !isNotFound(err):

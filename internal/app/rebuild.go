@@ -72,6 +72,14 @@ func (r *rebuilding) add(e troupe.Event) error {
 	switch b := e.Body.(type) {
 	case troupe.ToolStarted:
 		r.kids[b.Child] = true
+	case troupe.TeamChanged:
+		for _, m := range b.Members {
+			r.kids[troupe.SessionID(m.ID)] = true
+		}
+	case troupe.VerifyStarted:
+		if b.Task != nil {
+			r.kids[troupe.SessionID(b.Task.ID)] = true
+		}
 	case troupe.MailDelivered:
 		for i := range b.Mail {
 			if f := b.Mail[i].Forked; f != nil && f.Task != nil {
@@ -93,6 +101,9 @@ func (r *rebuilding) end(now time.Time, lost sqlite.Loss) error {
 	var err error
 	for _, b := range turn.Recover(&r.st) {
 		err = errors.Join(err, next(b))
+	}
+	if b, waits := turn.Unverified(&r.st); waits && err == nil {
+		err = next(b)
 	}
 	for _, c := range slices.Clone(r.st.Calls) {
 		if c.Stage != turn.CallDone && err == nil {

@@ -135,7 +135,8 @@ func (a sessions) Report(ctx context.Context, id troupe.SessionID) (wire.Report,
 		Type: "result", SessionID: s.Root, Name: main.Name, Status: main.Status, Cause: main.Cause,
 		Result: main.Result, Error: main.Error, Usage: t.Sum.Tally.Usage,
 		CostUSD: t.Sum.Tally.Cost.Dollars(), DurationMS: wire.DurationMS(main, t.now(main.ID, now)),
-		NumTurns: main.Tally.Turns, Agents: a.app.rows(t), Scratchpad: scratchpadsOf(a.app).kept(s.Root),
+		NumTurns: main.Tally.Turns, Agents: a.app.rows(t),
+		Common: wire.Common{Scratchpad: scratchpadsOf(a.app).kept(s.Root)},
 	}
 	for _, row := range out.Agents {
 		if row.Unpriced && !slices.Contains(out.Unpriced, row.Model) {
@@ -157,6 +158,8 @@ func (a sessions) Report(ctx context.Context, id troupe.SessionID) (wire.Report,
 	for i := range out.Agents {
 		row := &out.Agents[i]
 		row.Structured, row.Flags = ends[row.ID].Structured, ends[row.ID].Flags
+		row.Verified = wire.VerifiedOf(ends[row.ID].Verified)
+		row.Unchecked = ends[row.ID].Unchecked
 		row.Evidence, row.ActiveMS = wire.EvidenceOf(ends[row.ID].Evidence), active[row.ID]
 		if w := ends[row.ID].Workspace; w != nil {
 			kept := *w

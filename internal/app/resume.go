@@ -121,7 +121,8 @@ func fixedAtBirth(b wire.Begin) error {
 		what  string
 	}{
 		{b.Agent != "", "the agent"}, {b.Name != "", "the name"}, {b.MaxTurns > 0, "the limit of turns"},
-		{b.MaxMS > 0, "the limit of time"}, {b.AppendText != "", "what is appended to the system prompt"},
+		{b.MaxMS > 0, "the limit of time"}, {b.Team != nil, "the team"},
+		{b.AppendText != "", "what is appended to the system prompt"},
 		{b.Worktree != nil, "the worktree that it works in"},
 	} {
 		if of.asked {

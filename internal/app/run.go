@@ -195,14 +195,18 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 	if err != nil {
 		return begun, err
 	}
+	team, members, err := newTeam(b, p.settings, main)
+	if err != nil {
+		return begun, err
+	}
 	around, left := e.surroundings(a.app, b.Cwd, p, profiles.skills, look)
 	e.hub.Seen(b.Cwd, around, look.at)
 	err = e.hub.Begin(ctx, fleet.Birth{
-		Root: id, ID: id, Name: b.Name, Title: name, Cwd: b.Cwd, Manner: fleet.Manner{Workspace: work},
+		Root: id, ID: id, Name: b.Name, Title: name, Cwd: b.Cwd, Manner: fleet.Manner{Workspace: work, Team: team},
 		Profile: main, Authority: authority, Caps: &caps, Settings: settings, Definitions: document,
 		Prompt: words(said.text, b.Images), Spoken: fleet.Spoken{Uses: said.uses, Typed: said.typed, Read: said.read},
 		Caller: &a.caller,
-	})
+	}, members...)
 	if err != nil {
 		return begun, nameTaken(b.Name, err)
 	}

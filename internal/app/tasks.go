@@ -226,7 +226,7 @@ func doing(s troupe.Session, now time.Time) string {
 	if !s.Until.IsZero() {
 		out += " until " + wire.Clock(s.Until.Local(), now)
 	}
-	if s.Waiting == troupe.WaitModel && s.Error != "" {
+	if s.Error != "" && (s.Waiting == troupe.WaitModel || s.Status == troupe.Spawning) {
 		out += ": " + s.Error
 	}
 	return out

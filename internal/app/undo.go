@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/content"
 	"github.com/troupe-dev/troupe/internal/tool/files"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
@@ -179,7 +178,7 @@ func standing(path string, known ...string) (files.Found, error) {
 	if err != nil || !exists {
 		return files.Found{}, err
 	}
-	return files.Found{Hash: content.Hash(data), Content: data}, nil
+	return files.Found{Hash: troupe.ContentHash(data), Content: data}, nil
 }
 
 // Blocked lists the files that cannot be put back: without force, or even with it.
@@ -250,7 +249,7 @@ func (a undoing) recall(ctx context.Context, m *merging) error {
 	if len(m.declined) == 0 {
 		return nil
 	}
-	rows, err := a.app.keeper.List(ctx, "")
+	rows, err := a.app.keeper.Names("")
 	if err != nil {
 		return err
 	}

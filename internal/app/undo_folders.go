@@ -67,7 +67,7 @@ func (p past) get(ctx context.Context, hash string) ([]byte, error) {
 	if err == nil || !saved {
 		return data, err
 	}
-	if data, err = p.keeper.Content(ctx, b.ws, b.id); err == nil && content.Hash(data) != hash {
+	if data, err = p.keeper.Content(ctx, b.ws, b.id); err == nil && troupe.ContentHash(data) != hash {
 		err = content.ErrDamaged
 	}
 	return data, err

@@ -69,13 +69,18 @@ func (w *workspaces) whose(err error) error {
 	if !errors.As(err, &taken) {
 		return err
 	}
-	s, e := w.app.trees.session(w.ctx(), taken.Owner)
-	if e != nil {
+	by := taken.By
+	s, e := w.app.trees.session(w.ctx(), by.Session())
+	if e != nil || left(s, by) {
+		what := "was removed"
+		if e == nil {
+			what = "went back out of it"
+		}
 		return &troupe.UserError{Err: err, Code: troupe.ExitUsage,
-			Problem: fmt.Sprintf("the worktree name %q is taken by a session that was removed (%s)", taken.Name,
-				taken.Owner),
+			Problem: fmt.Sprintf("the worktree name %q is taken by a session that %s (%s)", by.Name, what,
+				by.Session()),
 			Hint: fmt.Sprintf("Choose another name. `troupe worktrees prune %s` frees this one once you have its work.",
-				taken.Name)}
+				by.Name)}
 	}
 	what, on := "session", fmt.Sprintf("`troupe --resume %s` goes on there", s.ID)
 	if s.Depth > 0 {
@@ -86,7 +91,7 @@ func (w *workspaces) whose(err error) error {
 		name = fmt.Sprintf(" (%s)", name)
 	}
 	return &troupe.UserError{
-		Problem: fmt.Sprintf("the worktree name %q is taken by %s %s%s", taken.Name, what, s.ID, name),
+		Problem: fmt.Sprintf("the worktree name %q is taken by %s %s%s", by.Name, what, s.ID, name),
 		Hint:    on + ". Or choose another name.", Err: err, Code: troupe.ExitUsage}
 }
 

@@ -15,10 +15,26 @@ import (
 // What people type for a worktree means one beside their folder: a command that writes must not go to another project
 // because of a word that happens to begin a name or an id there. Only a whole id of a session is meant wherever it is.
 
-// one is the worktree that a name means.
+// one is the worktree that a name means, and what it holds. If its agent's end could not be kept, it is closed first,
+// as by list.
 func (l looking) one(ctx context.Context, q wire.WorktreeQuery) (worktree.Row, error) {
+	row, err := l.named(ctx, q)
+	if err != nil {
+		return row, err
+	}
+	l.keepAgain(ctx, row)
+	// whether something runs is asked behind the look at what was opened
+	clear(l.trees)
+	if row, err = l.keeper.Look(ctx, row.Workspace); isNotFound(err) { // there was nothing in it
+		return row, noWorktree(q.Name, nil)
+	}
+	return row, err
+}
+
+// named is the worktree that a name means, as it is noted.
+func (l looking) named(ctx context.Context, q wire.WorktreeQuery) (worktree.Row, error) {
 	name := strings.TrimPrefix(q.Name, "troupe/") // of its branch
-	if q.Name = ""; name == "" {
+	if q.Name, q.Names = "", true; name == "" {
 		return worktree.Row{}, &troupe.UserError{Problem: "the name is empty; is a variable not set?",
 			Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
 	}
@@ -36,7 +52,7 @@ func (l looking) one(ctx context.Context, q wire.WorktreeQuery) (worktree.Row, e
 	}
 	all := rows
 	if !q.All {
-		if all, err = l.keeper.List(ctx, ""); err != nil {
+		if all, err = l.keeper.Names(""); err != nil {
 			return worktree.Row{}, err
 		}
 	}
@@ -67,6 +83,11 @@ func (l looking) one(ctx context.Context, q wire.WorktreeQuery) (worktree.Row, e
 			Problem: fmt.Sprintf("session %s has no folder of its own, or it was removed", s.ID),
 			Hint:    "`troupe worktrees --all` lists them.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
 	}
+	return worktree.Row{}, noWorktree(name, rows)
+}
+
+// noWorktree is the error of a name that means none of those beside a folder.
+func noWorktree(name string, rows []worktree.Row) error {
 	hint := "`troupe worktrees --all` lists them."
 	if n := len(rows); n > 0 {
 		const most = 5
@@ -76,7 +97,7 @@ func (l looking) one(ctx context.Context, q wire.WorktreeQuery) (worktree.Row, e
 		}
 		hint += ". `troupe worktrees --all` lists all."
 	}
-	return worktree.Row{}, &troupe.UserError{
+	return &troupe.UserError{
 		Problem: fmt.Sprintf("there is no worktree named %q, and no agent of that name has one", name),
 		Hint:    hint, Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
 }
@@ -91,26 +112,38 @@ func ownedBy(rows []worktree.Row, s troupe.Session) (worktree.Row, bool) {
 	return rows[i], true
 }
 
-// match is the one of some worktrees that a name means: its own, that of its agent, one that begins so, or the
-// beginning of its agent's id. An agent has its number too, as conversations show it: #2.
-func (l looking) match(ctx context.Context, rows []worktree.Row, name string) (worktree.Row, error) {
+// match is the one of some worktrees that a person means by a word. An agent has its number too, as conversations show
+// it: #2.
+func (l looking) match(ctx context.Context, rows []worktree.Row, word string) (worktree.Row, error) {
+	return matchRows(rows, func(row worktree.Row) ([]string, error) {
+		s, err := l.app.trees.session(ctx, row.Workspace.Session())
+		if isNotFound(err) {
+			return nil, nil
+		}
+		return []string{s.Name, l.known(ctx, row).Agent, l.number(ctx, s)}, err
+	}, word)
+}
+
+// matchRows is the one of some worktrees that a word means: its own name, one of its agent's, one that begins so, or
+// the beginning of its agent's id. names are those of an agent; "" is none.
+func matchRows(rows []worktree.Row, names func(worktree.Row) ([]string, error), word string) (worktree.Row, error) {
 	var own, agents, begin, ids []worktree.Row
 	for _, row := range rows {
-		s, err := l.sessionIn(ctx, row.Workspace)
-		if err != nil && !isNotFound(err) {
-			return worktree.Row{}, err
-		}
-		if row.Workspace.Name == name {
+		w := row.Workspace
+		if w.Name == word {
 			own = append(own, row)
 		}
-		if err == nil && (strings.EqualFold(s.Name, name) || l.known(ctx, row).Agent == name ||
-			strings.HasPrefix(name, "#") && l.number(ctx, s) == name) {
+		called, err := names(row)
+		if err != nil {
+			return worktree.Row{}, err
+		}
+		if slices.ContainsFunc(called, func(name string) bool { return strings.EqualFold(name, word) }) {
 			agents = append(agents, row)
 		}
-		if strings.HasPrefix(row.Workspace.Name, name) {
+		if strings.HasPrefix(w.Name, word) {
 			begin = append(begin, row)
 		}
-		if strings.HasPrefix(string(row.Workspace.Owner), name) || strings.HasPrefix(string(s.ID), name) {
+		if strings.HasPrefix(string(w.Owner), word) || strings.HasPrefix(string(w.Session()), word) {
 			ids = append(ids, row)
 		}
 	}
@@ -130,7 +163,7 @@ func (l looking) match(ctx context.Context, rows []worktree.Row, name string) (w
 		case 1:
 			return found.rows[0], nil
 		}
-		return worktree.Row{}, &troupe.UserError{Problem: fmt.Sprintf(found.many, name, namesOf(found.rows)),
+		return worktree.Row{}, &troupe.UserError{Problem: fmt.Sprintf(found.many, word, namesOf(found.rows)),
 			Hint: found.hint, Code: troupe.ExitUsage, Err: troupe.ErrAmbiguous}
 	}
 	return worktree.Row{}, troupe.ErrNotFound

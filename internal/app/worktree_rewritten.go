@@ -15,7 +15,7 @@ import (
 // that is not undone, and changed since by something else that the tree's history knows.
 func (l looking) rewritten(ctx context.Context, row worktree.Row, m worktree.Merged) bool {
 	w := row.Workspace
-	s, err := l.sessionIn(ctx, w)
+	s, err := l.app.trees.session(ctx, w.Session())
 	if err != nil || w.Kind != troupe.WorkspaceTree || !row.Ended || row.There || !s.Status.Ended() {
 		return false
 	}

@@ -12,7 +12,12 @@ import (
 	"github.com/troupe-dev/troupe/internal/workspace/worktree"
 )
 
-// list is all worktrees beside a folder; "": beside all. Those whose agents' ends could not be kept are closed first,
+// names is all worktrees beside a folder, without a look at what they hold; "": beside all.
+func (l looking) names(_ context.Context, of string) ([]worktree.Row, error) {
+	return l.keeper.Names(of)
+}
+
+// list is names with that look. Those whose agents' ends could not be kept are closed first,
 // if what stood against it is gone by now.
 func (l looking) list(ctx context.Context, of string) ([]worktree.Row, error) {
 	rows, err := l.keeper.List(ctx, of)
@@ -26,6 +31,7 @@ func (l looking) list(ctx context.Context, of string) ([]worktree.Row, error) {
 	if !kept {
 		return rows, ctx.Err()
 	}
+	clear(l.trees) // whether something runs is asked behind the look at what was opened
 	return l.keeper.List(ctx, of)
 }
 
@@ -35,7 +41,7 @@ func (l looking) keepAgain(ctx context.Context, row worktree.Row) bool {
 	if row.Base.Commit == "" || row.Ended && (row.There || row.Result == nil || row.Result.Tip != row.Base.Commit) {
 		return false
 	}
-	s, err := l.sessionIn(ctx, row.Workspace)
+	s, err := l.app.trees.session(ctx, row.Workspace.Session())
 	if err != nil {
 		return false
 	}
@@ -50,7 +56,7 @@ func (l looking) keepAgain(ctx context.Context, row worktree.Row) bool {
 	if t, err := l.treeOf(ctx, s.Root); err != nil || t.Running {
 		return false
 	}
-	_, err = l.keeper.Close(ctx, row.Workspace, worktree.Ending{Message: cmp.Or(s.Title, s.Name)})
+	_, err = l.keeper.Close(ctx, row.Workspace, worktree.Ending{Message: cmp.Or(s.Title, s.Name), If: &row})
 	if err != nil {
 		l.unkept[s.ID] = err.Error()
 		return false

@@ -19,9 +19,9 @@ import (
 func (l looking) told(w troupe.Workspace, out *wire.PrunedWorktree) func(context.Context) {
 	return func(ctx context.Context) {
 		failed := func(why string) { out.Hooks = append(out.Hooks, why) }
-		s, err := l.sessionIn(ctx, w)
+		s, err := l.app.trees.session(ctx, w.Session())
 		if err != nil { // it was removed, and left its work
-			s = troupe.Session{ID: w.Owner, Root: w.Owner, Type: profile.Main, Cwd: w.From}
+			s = troupe.Session{ID: w.Session(), Root: w.Session(), Type: profile.Main, Cwd: w.From}
 		}
 		due, err := l.hooksOf(s)
 		if err != nil {

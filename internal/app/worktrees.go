@@ -10,7 +10,6 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/config"
-	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/internal/workspace"
 	"github.com/troupe-dev/troupe/internal/workspace/worktree"
@@ -26,6 +25,9 @@ func (a setup) Workspaces() api.Workspaces { return worktrees(a) }
 func (a worktrees) Worktrees(ctx context.Context, q wire.WorktreeQuery) ([]wire.Worktree, error) {
 	look := a.look()
 	rows, err := look.rows(ctx, q)
+	if err != nil {
+		return nil, err
+	}
 	out := []wire.Worktree{}
 	for _, row := range rows {
 		if q.Names {
@@ -34,7 +36,7 @@ func (a worktrees) Worktrees(ctx context.Context, q wire.WorktreeQuery) ([]wire.
 			out = append(out, look.shown(ctx, row))
 		}
 	}
-	return out, err
+	return out, nil
 }
 
 // DiffWorktree implements api.Workspaces.
@@ -44,8 +46,15 @@ func (a worktrees) DiffWorktree(ctx context.Context, l wire.WorktreeLook) (wire.
 	if err != nil {
 		return wire.WorktreeDiff{}, err
 	}
-	text, err := look.keeper.Diff(ctx, row.Workspace, l.Stat)
-	return wire.WorktreeDiff{Worktree: look.known(ctx, row), Text: text}, err
+	form := worktree.ToRead
+	switch {
+	case l.Stat:
+		form = worktree.Stat
+	case l.Patch:
+		form = worktree.ToApply
+	}
+	text, cut, err := look.keeper.Diff(ctx, row.Workspace, form)
+	return wire.WorktreeDiff{Worktree: look.known(ctx, row), Text: text, Cut: cut}, err
 }
 
 // MergeWorktree implements api.Workspaces.
@@ -213,8 +222,8 @@ func (l looking) sweep(ctx context.Context, folder string, all bool) error {
 		if !all && w.Of != top && w.Of != here {
 			return false
 		}
-		s, err := l.sessionIn(ctx, w)
-		return isNotFound(err) || err == nil && !s.Status.Live()
+		s, err := l.app.trees.session(ctx, w.Session())
+		return isNotFound(err) || err == nil && (!s.Status.Live() || left(s, w))
 	})
 }
 
@@ -237,11 +246,14 @@ func (a worktrees) look() looking {
 func (l looking) rows(ctx context.Context, q wire.WorktreeQuery) ([]worktree.Row, error) {
 	if q.Name != "" {
 		row, err := l.one(ctx, q)
-		return []worktree.Row{row}, err
+		if err != nil {
+			return nil, err
+		}
+		return []worktree.Row{row}, nil
 	}
 	list := l.list
 	if q.Names {
-		list = l.keeper.List
+		list = l.names
 	}
 	if q.All {
 		return list(ctx, "")
@@ -271,11 +283,12 @@ func (l looking) known(ctx context.Context, row worktree.Row) wire.Worktree {
 		out.WorktreeSums = wire.WorktreeSums{Commits: r.Commits, Files: r.Files, Added: r.Added, Removed: r.Removed,
 			Conflicts: r.Conflicts}
 	}
-	s, err := l.sessionIn(ctx, w)
+	out.Session = w.Session()
+	s, err := l.app.trees.session(ctx, w.Session())
 	if err != nil {
 		return out // it was removed, and left its work
 	}
-	out.Session = s.ID
+	out.Left = left(s, w)
 	out.Status, out.Agent = s.Status, displayName(s)
 	if why := l.unkept[s.ID]; why != "" {
 		out.Kept = "its work could not be kept elsewhere: " + why
@@ -285,36 +298,21 @@ func (l looking) known(ctx context.Context, row worktree.Row) wire.Worktree {
 		return out
 	}
 	out.Agent = t.Paths[s.ID]
-	if t.Running && s.Status.Live() {
+	if t.Running && s.Status.Live() && !out.Left {
 		out.State = wire.WorktreeWorking
 	}
 	return out
 }
 
-// sessionIn is the session that a folder was made for: the one whose id it bears, or a main agent that has gone there.
-func (l looking) sessionIn(ctx context.Context, w troupe.Workspace) (troupe.Session, error) {
-	s, err := l.app.trees.session(ctx, w.Owner)
-	if !isNotFound(err) {
-		return s, err
-	}
-	var roots []troupe.Session
-	if e := l.app.trees.store.View(ctx, func(r store.Reader) (err error) {
-		roots, err = r.Sessions(store.Filter{RootsOnly: true, Cwd: w.From})
-		return err
-	}); e != nil {
-		return s, e
-	}
-	for _, root := range roots {
-		if root.Workspace.Owner == w.Owner {
-			return root, nil
-		}
-	}
-	return s, err
+// left reports whether a session works elsewhere by now than in the folder that was made for it, for good: a main agent
+// that goes into a worktree again gets another one.
+func left(s troupe.Session, w troupe.Workspace) bool {
+	return s.Depth == 0 && s.Workspace.Owner != w.Owner
 }
 
 // rootOf is the main agent of the session that a worktree was made for.
 func (l looking) rootOf(ctx context.Context, row worktree.Row) troupe.SessionID {
-	s, err := l.sessionIn(ctx, row.Workspace)
+	s, err := l.app.trees.session(ctx, row.Workspace.Session())
 	if err != nil {
 		return row.Workspace.Owner
 	}
@@ -326,6 +324,9 @@ func (l looking) shown(ctx context.Context, row worktree.Row) wire.Worktree {
 	out := l.known(ctx, row)
 	switch {
 	case out.State == wire.WorktreeWorking:
+		return out
+	case row.Problem != "":
+		out.State, out.Problem = wire.WorktreeUnknown, row.Problem
 		return out
 	case row.Base.Commit == "": // it was never made
 		out.State = wire.WorktreeEmpty
@@ -433,7 +434,7 @@ func (l looking) prune(ctx context.Context, row worktree.Row, p wire.WorktreePru
 	switch {
 	case w.State == wire.WorktreeWorking:
 		out.Why = "its agent is at work"
-	case w.Status.Live():
+	case w.Status.Live() && !w.Left:
 		out.Why = "its session was left behind and can be gone on with: troupe --resume " + string(l.rootOf(ctx, row))
 	case w.State == wire.WorktreeUnknown:
 		out.Why = w.Problem
@@ -457,7 +458,9 @@ func (l looking) prune(ctx context.Context, row worktree.Row, p wire.WorktreePru
 	}
 	if !row.Ended {
 		// The folder of a main agent stays from run to run.
-		res, err := l.keeper.Close(ctx, row.Workspace, end)
+		opening := end
+		opening.If = &row
+		res, err := l.keeper.Close(ctx, row.Workspace, opening)
 		if err != nil || !res.Gone {
 			out.Why = res.Kept
 			return out, err

@@ -26,6 +26,10 @@ func (c *Client) Tree(ctx context.Context, id troupe.SessionID) (wire.Tree, erro
 	return get[wire.Tree](ctx, c, "tree", string(id), nil)
 }
 
+func (c *Client) Team(ctx context.Context, id troupe.SessionID) (wire.Team, error) {
+	return get[wire.Team](ctx, c, "team", string(id), nil)
+}
+
 func (c *Client) Report(ctx context.Context, id troupe.SessionID) (wire.Report, error) {
 	return get[wire.Report](ctx, c, "report", string(id), nil)
 }

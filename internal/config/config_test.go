@@ -87,7 +87,7 @@ func TestParse(t *testing.T) {
 			Deny: []string{"Read(.env)"}, Ask: []string{}, AskSeconds: 30},
 		Agents: Agents{
 			MaxActive: 3, MaxTotal: 9, MaxTokens: 5_000_000_000, MaxCostUSD: 2.5, MaxSeconds: 600, AskAboveUSD: 1.25,
-			WaitAboveUSD: 3, Fork: true,
+			WaitAboveUSD: 3, MaxMessages: 20, Fork: true,
 			EachTokens: 7, EachCostUSD: 0.5, EachSeconds: 60,
 		},
 		Sandbox: defaults().Sandbox,
@@ -158,7 +158,7 @@ func TestParseComplaints(t *testing.T) {
 		{`{"permissions": {"defaultmode": "plan"}}`, `did you mean "defaultMode"?`},
 		{`{"agents": {"maxDepth": "x"}}`, `did you mean "max_depth"?`},
 		{`{"hoaxes": {"a": [1, {"b": null}]}}`,
-			`"hoaxes" is not a setting; known here: agents, allowManagedHooksOnly, allowedHttpHookUrls, deniedMcpServers, disableAllHooks, disabledMcpjsonServers, effort, fallback_model, fetch, hooks, mcpServers, model, outputStyle, permissions, providers, retry_seconds, sandbox, search, sessions, statusLine, worktree`},
+			`"hoaxes" is not a setting; known here: agents, allowManagedHooksOnly, allowedHttpHookUrls, deniedMcpServers, disableAllHooks, disabledMcpjsonServers, effort, fallback_model, fetch, handoff, hooks, mcpServers, model, outputStyle, permissions, providers, retry_seconds, sandbox, search, sessions, statusLine, teams, worktree`},
 	} {
 		_, warnings, err := Parse("f", []byte(test.in))
 		if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], test.says) {

@@ -19,7 +19,8 @@ func TestDocumented(t *testing.T) {
 	want := []string{}
 	for _, in := range []string{`{%s}`, `{"permissions": {%s}}`, `{"agents": {%s}}`, `{"sandbox": {%s}}`,
 		`{"sandbox": {"limits": {%s}}}`, `{"sandbox": {"environment": {%s}}}`, `{"search": {%s}}`, `{"fetch": {%s}}`,
-		`{"sessions": {%s}}`, `{"providers": {"p": {%s}}}`} {
+		`{"sessions": {%s}}`, `{"providers": {"p": {%s}}}`,
+		`{"teams": {"t": {"members": [{"name": "a"}], %s}}}`, `{"teams": {"t": {"members": [{"name": "a", %s}]}}}`} {
 		// A key that is like no other makes the reader list those it knows.
 		_, warnings, err := Parse("f", fmt.Appendf(nil, in, `"0000000000": 1`))
 		if err != nil || len(warnings) != 1 {

@@ -52,9 +52,15 @@ func (p *parser) ours(root node) Settings {
 		"deniedMcpServers":       func(n node) { p.serverNames(n, &s.MCP.Denied) },
 
 		"worktree": func(n node) { worktreeOf(p, n, &s.Worktree) },
+		"teams":    func(n node) { teamsOf(p, n, &s.Teams) },
 		"fetch": func(n node) {
 			p.object(n, "fetch.", map[string]func(node){
 				"local_hosts": func(n node) { p.localHosts(n, &s.LocalHosts) },
+			})
+		},
+		"handoff": func(n node) {
+			p.object(n, "handoff.", map[string]func(node){
+				"model": func(n node) { p.str(n, &s.HandoffModel) },
 			})
 		},
 		"sessions": func(n node) {
@@ -86,6 +92,7 @@ func (p *parser) ours(root node) Settings {
 				"background_seconds": func(n node) { p.integer(n, &a.BackgroundSeconds, maxSeconds) },
 				"ask_above_usd":      func(n node) { p.dollars(n, &a.AskAboveUSD) },
 				"wait_above_usd":     func(n node) { p.dollars(n, &a.WaitAboveUSD) },
+				"max_messages":       func(n node) { p.count(n, &a.MaxMessages) },
 				"fork":               func(n node) { p.boolean(n, &a.Fork) },
 			})
 		},

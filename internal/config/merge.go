@@ -243,6 +243,9 @@ func (l *layer) onto(out *Settings, all []bound) {
 	if l.has("agents.wait_above_usd") {
 		out.Agents.WaitAboveUSD = l.settings.Agents.WaitAboveUSD
 	}
+	if l.has("agents.max_messages") {
+		out.Agents.MaxMessages = l.settings.Agents.MaxMessages
+	}
 	if l.has("agents.fork") {
 		out.Agents.Fork = l.settings.Agents.Fork
 	}
@@ -251,6 +254,9 @@ func (l *layer) onto(out *Settings, all []bound) {
 	}
 	if l.has("permissions.auto_model") {
 		out.Permissions.AutoModel = l.settings.Permissions.AutoModel
+	}
+	if l.has("handoff.model") {
+		out.HandoffModel = l.settings.HandoffModel
 	}
 	if l.has("retry_seconds") {
 		out.RetrySeconds = l.settings.RetrySeconds
@@ -271,6 +277,14 @@ func (l *layer) onto(out *Settings, all []bound) {
 		}
 		maps.Copy(merged, l.settings.Providers)
 		out.Providers = merged
+	}
+	if len(l.settings.Teams) > 0 {
+		merged := maps.Clone(out.Teams)
+		if merged == nil {
+			merged = map[string]Team{}
+		}
+		maps.Copy(merged, l.settings.Teams)
+		out.Teams = merged
 	}
 	if l.Scope == ScopeUser && !l.claude {
 		out.Path = l.Path

@@ -14,13 +14,15 @@ import (
 
 // Settings are one file of ours, or what becomes of several (see All).
 type Settings struct {
-	Path        string        // the file; "" if there was none
-	Model       string        // alias or full name; "" leaves the choice to Troupe
-	Effort      troupe.Effort // of the main agent's model; "" leaves it to the model
-	Fallback    string        // the model to go on with when the chosen one is not to be had; "" is none
-	Style       string        // the output style of the main agent; "" is none
-	Permissions Permissions
-	Agents      Agents
+	Path     string        // the file; "" if there was none
+	Model    string        // alias or full name; "" leaves the choice to Troupe
+	Effort   troupe.Effort // of the main agent's model; "" leaves it to the model
+	Fallback string        // the model to go on with when the chosen one is not to be had; "" is none
+	// HandoffModel is the model that checks what agents hand to their parents; "": rules alone do.
+	HandoffModel string
+	Style        string // the output style of the main agent; "" is none
+	Permissions  Permissions
+	Agents       Agents
 	// Providers are model servers by the name that stands before the slash in a model's.
 	Providers map[string]Provider
 	Sandbox   Sandbox
@@ -37,6 +39,8 @@ type Settings struct {
 	Plugins PluginSettings
 	// Worktree is how folders are made for agents.
 	Worktree Worktree
+	// Teams are those that can be begun by their names.
+	Teams map[string]Team
 }
 
 // Worktree says how a folder of an agent's own is made.
@@ -112,6 +116,9 @@ type Agents struct {
 	// WaitAboveUSD is what an agent has to save by it to wait for another to fill the provider's cache with what both
 	// begin with; 0: none waits.
 	WaitAboveUSD float64
+	// MaxMessages is how many messages two agents of a team may write to each other before either does anything; 0:
+	// however many.
+	MaxMessages int
 	// Fork: a call that starts an agent and names no type starts a fork.
 	Fork bool
 }
@@ -145,6 +152,7 @@ func defaults() Settings {
 			// Some 6,000 tokens of a middling model: below that the second until another one's first byte is
 			// worth more.
 			WaitAboveUSD: 0.02,
+			MaxMessages:  20,
 		},
 		Sandbox: defaultSandbox(),
 	}

@@ -207,6 +207,8 @@ func TestNotAProjects(t *testing.T) {
 		{`{"agents": {"background_seconds": 0}}`, "agents.background_seconds"},
 		{`{"agents": {"fork": true}}`, "agents.fork"},
 		{`{"agents": {"wait_above_usd": 5}}`, "agents.wait_above_usd"},
+		{`{"agents": {"max_messages": 0}}`, "agents.max_messages"},
+		{`{"teams": {"t": {"members": [{"name": "a"}]}}}`, "teams.t.members.name"},
 		{`{"sandbox": {"allow_read": ["~/.ssh"]}}`, "sandbox.allow_read"},
 		{`{"sandbox": {"write": ["/etc"]}}`, "sandbox.write"},
 		{`{"sandbox": {"caches": []}}`, "sandbox.caches"},

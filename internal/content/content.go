@@ -14,8 +14,6 @@ package content
 import (
 	"bytes"
 	"compress/gzip"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -40,12 +38,6 @@ type Store struct{ dir string }
 // In is the store in a folder, which the first Put makes if it is not there.
 func In(dir string) *Store { return &Store{dir} }
 
-// Hash names a content: hex SHA-256, cut to 32 digits.
-func Hash(content []byte) string {
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:16])
-}
-
 // isHash keeps what is only said to be a hash from being the path of something else.
 func isHash(s string) bool {
 	if len(s) != 32 {
@@ -63,7 +55,7 @@ func (s *Store) name(hash string) string { return filepath.Join(s.dir, hash+".gz
 
 // Put keeps a content and returns its hash. It does not hold on to the slice.
 func (s *Store) Put(content []byte) (string, error) {
-	hash := Hash(content)
+	hash := troupe.ContentHash(content)
 	err := s.put(hash, content)
 	if err != nil {
 		return "", fmt.Errorf("keep a content of %d bytes: %w", len(content), err)
@@ -118,7 +110,7 @@ func (s *Store) Get(hash string) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("content %s: %w", hash, err)
-	case Hash(content) != hash:
+	case troupe.ContentHash(content) != hash:
 		return nil, fmt.Errorf("content %s: %w", hash, ErrDamaged)
 	}
 	return content, nil

@@ -17,7 +17,6 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
-	"pgregory.net/rapid"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/content"
@@ -53,17 +52,6 @@ func numbered(i int) []byte {
 		b[i] = byte(r.Uint32())
 	}
 	return b
-}
-
-// The record of what a tool wrote and what is kept must speak of contents by one name.
-func TestHashIsTheTools(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		b := rapid.SliceOf(rapid.Byte()).Draw(t, "content")
-		if got, want := content.Hash(b), tool.Hash(b); got != want {
-			t.Fatalf("%s here, %s there", got, want)
-		}
-	})
 }
 
 func TestPutAndGet(t *testing.T) {

@@ -113,6 +113,19 @@ func (b *book) add(e wire.Event) error {
 				a.tell(*m.Ended)
 			}
 		}
+	case troupe.TeamChanged: // its members were born idle, and this tells it
+		for _, m := range body.Members {
+			a.told[childRun{troupe.SessionID(m.ID), 1}]++
+			a.answered[troupe.SessionID(m.ID)] = struct{}{}
+		}
+	case troupe.VerifyStarted:
+		if body.Task != nil {
+			a.born[troupe.SessionID(body.Task.ID)]++
+			a.answered[troupe.SessionID(body.Task.ID)] = struct{}{}
+		}
+	case troupe.VerifyEnded:
+		a.tell(body.Outcome)
+		return a.read(body.Mail)
 	case troupe.RequestAnswered:
 		return a.read(body.Mail)
 	case troupe.AuthorityChanged:

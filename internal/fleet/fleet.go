@@ -50,6 +50,10 @@ type Manner struct {
 	Workspace troupe.Workspace
 	// Free are the levels above it that the cap on depth does not count: those of members of a team.
 	Free int
+	// Team is the team that it leads from its birth on, with the members that are born with it; nil: none.
+	Team *troupe.TeamChanged
+	// Idle: its first run is over as it is born, and it begins to work when it is written to.
+	Idle bool
 }
 
 // Spoken is what is known of how a person gave a prompt, see troupe.Mail.
@@ -89,7 +93,8 @@ type Born struct {
 }
 
 // Spawn gives birth to sessions of one tree, in order, in the caller's transaction. Each is
-// admitted at once while the tree has active slots and stays in Spawning otherwise. A
+// admitted at once while the tree has active slots and stays in Spawning otherwise, as does one that may change certain
+// files only: whether another has to end before, its actor finds out. A
 // birth that was carried out before, by the same coordinates, is found and not repeated. A
 // refusal (a cap, a taken name) concerns one birth alone; only failures of the store are
 // returned as an error, and then nothing happened.
@@ -112,6 +117,9 @@ func Spawn(tx store.Tx, owner troupe.OwnerID, now time.Time, births []Birth) ([]
 		born, err := spawn(tx, owner, now, b, tree, names)
 		if err != nil {
 			return nil, err
+		}
+		if b.Parent == "" && b.Caps != nil {
+			tree.Caps = *b.Caps // for those that are born with it
 		}
 		if born.Refused == nil && !born.Existed && b.Parent != "" {
 			tree.Total++
@@ -173,7 +181,7 @@ func spawn(tx store.Tx, owner troupe.OwnerID, now time.Time, b Birth, tree troup
 		}
 	}
 	born := Born{Lease: lease}
-	born.Events = birthEvents(b, now, b.Parent == "" || HasSlot(tree))
+	born.Events = birthEvents(b, now, b.Parent == "" || HasSlot(tree) && b.Profile.Writes == nil)
 	if born.State, err = turn.Fold(born.Events); err != nil {
 		return Born{}, err
 	}
@@ -226,6 +234,9 @@ func birthEvents(b Birth, now time.Time, admitted bool) []troupe.Event {
 			Background: b.Background, Fork: b.Fork, Caller: b.Caller,
 		},
 	}
+	if b.Team != nil {
+		bodies = append(bodies, *b.Team)
+	}
 	if len(b.Prompt) > 0 {
 		bodies = append(bodies, troupe.MailDelivered{Mail: []troupe.Mail{{
 			ID: troupe.PromptMailID(b.ID), Root: b.Root, To: b.ID, From: b.From, Caller: b.Caller,
@@ -233,7 +244,12 @@ func birthEvents(b Birth, now time.Time, admitted bool) []troupe.Event {
 			Typed: b.Typed, Read: b.Read,
 		}}})
 	}
-	if admitted {
+	switch {
+	case b.Idle:
+		bodies = append(bodies, troupe.Started{Run: 1}, troupe.Ended{Outcome: troupe.Outcome{Session: b.ID, Run: 1,
+			Coord: b.Coord, Name: b.Name,
+			Type: b.Profile.Kind(), Status: troupe.Completed, AsTold: troupe.AsTold{Team: b.Profile.Team}}})
+	case admitted:
 		bodies = append(bodies, troupe.Started{Run: 1, Caller: b.Caller})
 	}
 	events := make([]troupe.Event, len(bodies))

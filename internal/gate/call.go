@@ -56,7 +56,7 @@ type hits struct {
 	strips                    bool     // rules that leave open what is run do not count
 	memory                    *troupe.Memory
 	askWhy                    string // why the call itself wants a person's yes; "" if it does not
-	closedWhy                 string // why no answer lets it write what it would write; "" if one may
+	closedWhy, closedBy       string // why no answer lets it write what it would write, and what says so; "" if one may
 }
 
 type callPath struct {
@@ -108,7 +108,18 @@ func newCall(q *Query) call {
 	for _, p := range q.Access.Writes {
 		c.addPath(p, true)
 	}
-	c.closedWhy = closedIn(&c, Closed(q.Scratchpad, q.Closed))
+	c.closedWhy, c.closedBy = closedIn(&c, Closed(q.Scratchpad, q.Closed)), "sandbox.deny_write"
+	if keeps := KeptTo(q.Chain, q.Scratchpad); c.closedWhy == "" && keeps != nil {
+		c.closedWhy, c.closedBy = closedIn(&c, func(name string) string {
+			switch {
+			case c.isCommand() && !c.isInside(name): // temporary folders and caches are for the kernel to tell
+			case !c.isCommand() && (c.plan != "" && name == c.plan || c.memory.Holds(name)):
+			default:
+				return keeps(name)
+			}
+			return ""
+		}), "writes"
+	}
 	if len(c.paths) == 0 && !c.isCommand() && (c.facts.Argument == troupe.PathArgument || c.class == troupe.ClassEdit) {
 		c.unclear = true // a tool for files that names none
 	}

@@ -33,7 +33,7 @@ func explain(q *Query, c *call, v verdict, grantable bool) troupe.Decision {
 		d.Rule, d.Source, d.Why = c.managed.cite(q, "denies it")
 	case StepDenyRule:
 		if !c.deny.holds(v.layer) && c.hiddenWhy == "" {
-			d.Source, d.Why = "sandbox.deny_write", c.closedWhy
+			d.Source, d.Why = c.closedBy, c.closedWhy
 			break
 		}
 		if !c.deny.holds(v.layer) {

@@ -95,6 +95,8 @@ type Layer struct {
 	Plan string
 	// Memory is what it keeps for agents of its type; nil: nothing.
 	Memory *troupe.Memory
+	// Writes are the only files that it and all below it may change, see Tools.Writes; nil: whatever rules leave it.
+	Writes []rule.Rule
 	// Managed are the rules of whoever manages the machine. Those that deny come before
 	// everything else; the others count like rules of the session.
 	Managed []rule.Rule

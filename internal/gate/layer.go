@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/troupe-dev/troupe"
@@ -32,6 +33,21 @@ func (t *Tools) LayerOf(agent string, p troupe.Profile, granted troupe.Authority
 		} else {
 			l.Rules = append(l.Rules, parsed)
 		}
+	}
+	return l
+}
+
+// Placed is a session's part in the line with what follows from where it works and what it may change there. Whatever
+// its mode, its commands write nothing but that.
+func (t *Tools) Placed(l Layer, p *troupe.Profile, s troupe.Session) Layer {
+	if p.Writes != nil {
+		l.Writes, _ = t.Writes(p.Writes, s.Dir()) // what is wrong with them was said before its birth
+		if l.Writes == nil {
+			l.Writes = []rule.Rule{}
+		}
+	}
+	if s.Workspace.Kind != "" || p.Writes != nil {
+		l.Sandbox = troupe.LevelWorkspace.Meet(cmp.Or(l.Sandbox, troupe.LevelWorkspace))
 	}
 	return l
 }

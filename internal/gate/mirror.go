@@ -42,6 +42,7 @@ func Mirror(line []Layer, w troupe.Workspace, home string, of ...string) []Layer
 	line = slices.Clone(line)
 	for i := range line {
 		line[i].Managed, line[i].Rules = mirror(line[i].Managed), mirror(line[i].Rules)
+		line[i].Writes = mirror(line[i].Writes)
 	}
 	return line
 }

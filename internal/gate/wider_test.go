@@ -120,7 +120,8 @@ func TestGitElsewhere(t *testing.T) {
 	for command, want := range map[string]string{
 		"git checkout x": "checkout x", "cd sub && git checkout x": "", "git status": "not asked",
 		"git reset --hard x": "reset --hard x", "git reset --merge x": "reset --merge x",
-		"git reset --keep x": "reset --keep x", "git reset --soft x": "not asked", "git reset x": "not asked",
+		"git reset --keep x": "reset --keep x", "git reset --har x": "reset --har x",
+		"git reset --soft x": "not asked", "git reset x": "not asked",
 	} {
 		asked := "not asked"
 		q := query("Bash", bash(command))

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -242,7 +243,8 @@ func ran(e *troupe.Evidence, text string) bool {
 }
 
 // line is a line of a result. In prose, what stands between quotes or marks of code is left out: that is about
-// something, and says nothing itself. next is the line of code below it, if it announces one.
+// something, and says nothing itself. What is opened there and never closed is prose. next is the line of code below
+// it, if it announces one.
 type line struct {
 	text, prose string
 	code        bool
@@ -253,11 +255,18 @@ func lines(text string) []line {
 	var out []line
 	code := false
 	announced := -1
+	fences := 0
+	for raw := range strings.Lines(text) {
+		if fence(strings.TrimSpace(raw)) {
+			fences++
+		}
+	}
 	for raw := range strings.Lines(text) {
 		s := strings.TrimSpace(raw)
 		switch {
-		case strings.HasPrefix(s, "```"), strings.HasPrefix(s, "~~~"):
-			code = !code
+		case fence(s):
+			fences--
+			code = !code && fences > 0
 			continue
 		case s == "":
 			continue
@@ -280,27 +289,34 @@ func lines(text string) []line {
 	return out
 }
 
+func fence(line string) bool { return strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") }
+
 // prose is a line without what stands between backticks or double quotes.
 func prose(s string) string {
 	if strings.IndexByte(s, '`') < 0 && strings.IndexByte(s, '"') < 0 && !strings.Contains(s, "“") {
 		return s
 	}
 	var b strings.Builder
-	closes := rune(0)
-	for _, r := range s {
-		switch {
-		case closes != 0:
-			if r == closes {
-				closes = 0
-				b.WriteString("…")
-			}
-		case r == '`', r == '"':
-			closes = r
-		case r == '“':
-			closes = '”'
-		default:
-			b.WriteRune(r)
+	open := "" // what is known to be closed nowhere in the rest of the line
+	for s != "" {
+		r, n := utf8.DecodeRuneInString(s)
+		closes := ""
+		switch r {
+		case '`', '"':
+			closes = string(r)
+		case '“':
+			closes = "”"
 		}
+		if closes != "" && !strings.Contains(open, closes) {
+			if _, rest, found := strings.Cut(s[n:], closes); found {
+				b.WriteString("…")
+				s = rest
+				continue
+			}
+			open += closes
+		}
+		b.WriteString(s[:n])
+		s = s[n:]
 	}
 	return b.String()
 }

@@ -57,10 +57,10 @@ func looks() []entry {
 	const tag, sender = "holds marks that only the runtime uses", "looks like the words of someone else"
 	return []entry{
 		{name: ruleTag, why: tag,
-			words: "system task agent runtime user tool function antml command local teammate approved",
+			words: "system task agent verify runtime user tool function antml command local teammate approved",
 			has:   "<",
 			pattern: `<\s*/?\s*(system[-_ ]?(reminder|message|prompt|notice)?|task[-_]?notification|` +
-				`agent[-_](result|message)|` +
+				`agent[-_](result|message)|verify[-_]report|` +
 				`runtime[-_]evidence|user[-_](answer|message|prompt|input)|tool[-_](result|use|response)s?|` +
 				`function[-_](calls?|results?)|antml|command[-_](name|message|args)|local[-_]command|` +
 				`teammate[-_]message|` +
@@ -263,9 +263,9 @@ func claims() []entry {
 	}
 }
 
-// unchanged is true only where no tool wrote a file and no command may have.
+// unchanged is true only where no tool and no command wrote a file, and the runtime saw all that they did.
 func unchanged(e *troupe.Evidence) bool {
-	return e.More == 0 && len(e.Commands) == 0 && !slices.ContainsFunc(e.Files, func(f troupe.FileTouch) bool {
+	return e.More == 0 && e.Unseen == 0 && !slices.ContainsFunc(e.Files, func(f troupe.FileTouch) bool {
 		return f.Wrote || f.Gone
 	})
 }

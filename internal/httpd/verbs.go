@@ -30,6 +30,7 @@ func (o *operations) sessions(h huma.API) {
 		return a.Find(ctx, in.ID, in.Cwd)
 	})
 	querySession(o, h, "tree", api.API.Tree)
+	querySession(o, h, "team", api.API.Team)
 	querySession(o, h, "report", api.API.Report)
 	querySession(o, h, "cost", api.API.Cost)
 	querySession(o, h, "context", api.API.Context)

@@ -192,6 +192,9 @@ func (f *files) change(try troupe.Attempt, p place, do func() (answer, bool)) (a
 		return proceed(), true
 	case zoneGranted:
 		f.seen.touch()
+		if folder := p.exists && p.kind() == unix.S_IFDIR || try.Kind == troupe.KindFolder; !folder {
+			f.changed(p.path)
+		}
 		return do()
 	case zoneProtected:
 		f.attempt(try, p)
@@ -199,6 +202,13 @@ func (f *files) change(try troupe.Attempt, p place, do func() (answer, bool)) (a
 	default:
 		f.attempt(try, p)
 		return proceed(), true // to be refused
+	}
+}
+
+// changed notes a file that is about to change, but in a cache.
+func (f *files) changed(path string) {
+	if !f.plan.isHeld(path) {
+		f.seen.changes.about(path)
 	}
 }
 

@@ -99,6 +99,7 @@ func (w *watch) end() troupe.Watched {
 	_ = w.calls.file.SetReadDeadline(time.Unix(1, 0)) // it is one that can be waited for
 	<-w.done
 	_ = w.calls.file.Close() // nothing was written
+	w.seen.changes.tell(&w.seen.result)
 	return w.seen.result
 }
 
@@ -261,6 +262,7 @@ func (c *callers) alive(id uint64) bool {
 // sightings are what was seen of a command.
 type sightings struct {
 	attempts map[troupe.Attempt]bool
+	changes  changeLog
 	result   troupe.Watched
 }
 

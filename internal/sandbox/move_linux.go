@@ -261,6 +261,7 @@ func (f *files) judgeEnd(z zone, try troupe.Attempt, p place) verdict {
 		return verdictPass
 	case zoneGranted:
 		f.seen.touch()
+		f.changed(p.path)
 		return verdictDo
 	default:
 		f.attempt(try, p)

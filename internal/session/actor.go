@@ -141,6 +141,11 @@ func (a *actor) step(ctx context.Context) error {
 		a.place.ready(ctx, false)
 		in := a.inputs()
 		act := a.hooks.next(turn.Next(&a.st, in))
+		if now, err := a.handing.before(ctx, act); err != nil {
+			return err
+		} else if !now {
+			return a.flush(ctx, nil)
+		}
 		if now, err := a.place.before(ctx, act); err != nil {
 			return err
 		} else if !now {
@@ -251,6 +256,8 @@ func (a *actor) take(ctx context.Context, in input) error {
 		return a.hooks.afterDone(in)
 	case inAsked:
 		return a.hooks.answered(in)
+	case inHandoffJudged:
+		return a.handing.judged(in)
 	case inAutoJudged:
 		return a.calls.autoJudged(ctx, in)
 	case inMoment:
@@ -351,6 +358,8 @@ func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error)
 	case turn.Hook:
 		a.hooks.run(ctx, act)
 		return false, nil
+	case turn.Verify:
+		return true, a.births.verify(ctx)
 	case turn.End:
 		return true, a.end(ctx, act)
 	default:

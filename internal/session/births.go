@@ -171,7 +171,8 @@ func (bs *births) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
 	}
 	b.Root, b.Parent, b.Coord, b.From = bs.a.root, bs.a.id, troupe.Coord{Reply: c.Reply, Call: c.Index}, bs.a.id
 	b.Name, b.Title, b.Depth = sp.Name, sp.Description, s.Depth+1
-	b.Authority, b.Background = bs.authority(c, sp, b.Profile), sp.Background || b.Profile.Background
+	b.Authority = authorityOf(bs.a.h, bs.a.id, b.Coord, sp, b.Profile)
+	b.Background = sp.Background || b.Profile.Background
 	switch {
 	case sp.Team != "":
 		b.Background, b.Free = true, 1
@@ -181,16 +182,28 @@ func (bs *births) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
 		b.Free = 1
 	}
 	b.Cwd = s.Cwd
-	b.Workspace, err = bs.workspace(c, sp, b.Profile)
+	if b.Workspace, err = workspaceOf(bs.a.h, s, b.Coord, sp, b.Profile, bs.a.place.makes()); err != nil {
+		return b, err
+	}
+	// those of a fork are not what its parent is bound to: that holds anyway
+	b.Profile.Verify = sp.Verify
+	if b.Profile.Writes = sp.Writes; sp.Writes != nil {
+		if b.Workspace.Kind == troupe.WorkspaceReadOnly {
+			return b, errors.New("`writes` is for an agent that may change files, and this one has its folder to " +
+				"read only")
+		}
+		_, err = bs.a.h.gate.Writes(sp.Writes, (&troupe.Session{Cwd: b.Cwd, Workspace: b.Workspace}).Dir())
+	}
 	return b, err
 }
 
 // NoFolder is what stands before the reason why there is no folder for a child.
 const NoFolder = "cannot be had: "
 
-// workspace settles where a child works: as the call says, else as its type does, else where its parent does.
-func (bs *births) workspace(c turn.Call, sp troupe.Spawn, p troupe.Profile) (troupe.Workspace, error) {
-	s := bs.a.st.Session
+// workspaceOf settles where a child works: as the call says, else as its type does, else where its parent s does. hook
+// says that a hook can make a folder.
+func workspaceOf(h *Hub, s troupe.Session, at troupe.Coord, sp troupe.Spawn, p troupe.Profile, hook bool,
+) (troupe.Workspace, error) {
 	kind := cmp.Or(sp.Workspace, p.Workspace)
 	if m := sp.Merge; m != "" && m != troupe.MergeKeep && !kind.Made() && kind != troupe.WorkspaceIsolated {
 		return s.Workspace, fmt.Errorf("`merge` %s is for an agent with a folder of its own, and this one has none; "+
@@ -199,8 +212,8 @@ func (bs *births) workspace(c turn.Call, sp troupe.Spawn, p troupe.Profile) (tro
 	if kind == "" || kind == troupe.WorkspaceShared {
 		return s.Workspace, nil
 	}
-	w, err := bs.a.h.d.Workspaces.Plan(s, Wish{Kind: kind, Title: cmp.Or(sp.Name, sp.Description),
-		ID: troupe.ChildID(bs.a.id, troupe.Coord{Reply: c.Reply, Call: c.Index}), Hook: bs.a.place.makes()})
+	w, err := h.d.Workspaces.Plan(s, Wish{Kind: kind, Title: cmp.Or(sp.Name, sp.Description),
+		ID: troupe.ChildID(s.ID, at), Hook: hook})
 	if err != nil {
 		return w, fmt.Errorf("a workspace %q %s%w", kind, NoFolder, err)
 	}
@@ -228,15 +241,15 @@ func (bs *births) role(sp troupe.Spawn) (b fleet.Birth, err error) {
 	return b, err
 }
 
-// authority is what a child is born with. One whose own definition has it plan, and which can show its plan, has a
+// authorityOf is what a child is born with. One whose own definition has it plan, and which can show its plan, has a
 // file for it.
-func (bs *births) authority(c turn.Call, sp troupe.Spawn, p troupe.Profile) troupe.Authority {
+func authorityOf(h *Hub, parent troupe.SessionID, at troupe.Coord, sp troupe.Spawn, p troupe.Profile,
+) troupe.Authority {
 	out := troupe.Authority{Mode: p.Mode}
-	if plans := bs.a.h.d.Plans; plans != nil && p.Mode == troupe.ModePlan && slices.ContainsFunc(p.Tools,
-		func(name string) bool { t, _ := bs.a.h.d.Tools.Find(name); return t.Holder == troupe.Planners }) {
+	if plans := h.d.Plans; plans != nil && p.Mode == troupe.ModePlan && slices.ContainsFunc(p.Tools,
+		func(name string) bool { t, _ := h.d.Tools.Find(name); return t.Holder == troupe.Planners }) {
 		out.Planning = &troupe.Planning{File: plans.File(troupe.Session{
-			ID: troupe.ChildID(bs.a.id, troupe.Coord{Reply: c.Reply, Call: c.Index}), Parent: bs.a.id,
-			Title: sp.Description,
+			ID: troupe.ChildID(parent, at), Parent: parent, Title: sp.Description,
 		})}
 	}
 	return out

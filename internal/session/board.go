@@ -129,6 +129,14 @@ func (tw *teamwork) tellOfBoard(ctx context.Context, in troupe.Intent, changed [
 			}
 		}
 	}
+	if up, ok := in.(troupe.BoardUpdate); ok && up.Comment != "" {
+		for _, it := range changed {
+			if n := len(it.Comments); it.ID == strings.TrimPrefix(strings.TrimSpace(up.Item), "#") && n > 0 {
+				tell(it, fmt.Sprintf("%s says %q of this task of yours", it.Comments[n-1].By,
+					it.Comments[n-1].Text))
+			}
+		}
+	}
 	for _, it := range tw.a.st.Board.Freed(changed) {
 		tell(it, "This task of yours is not blocked any more")
 	}
@@ -225,5 +233,5 @@ func (tw *teamwork) offer(ctx context.Context, o troupe.Outcome) error {
 			return err
 		}
 	}
-	return nil
+	return tw.stuck(ctx, o)
 }

@@ -85,6 +85,9 @@ func (h *Hub) holds(b briefing) string {
 	} else if edits {
 		fmt.Fprintf(&out, "- permissions: mode %s. %s\n", name, ofEdits(mode, edit))
 	}
+	if text := gate.WrittenBy(b.line); text != "" {
+		fmt.Fprintf(&out, "- files: %s\n", text)
+	}
 	if text := gate.Narrowed(b.line); text != "" {
 		fmt.Fprintf(&out, "- tools: %s\n", text)
 	}
@@ -158,7 +161,7 @@ func (h *Hub) rootBrief(at Surroundings, born fleet.Birth, roles Roles) *troupe.
 		parents: born.Caps != nil && born.Caps.MaxDepth > 0,
 		asks:    born.Settings != nil && born.Settings.AskFor > 0}
 	b.line = []gate.Layer{h.gate.LayerOf("main", born.Profile, born.Authority, b.parents, false)}
-	b.line[0].Sandbox = boundTo(b.line[0].Sandbox, born.Workspace)
+	b.line[0] = h.gate.Placed(b.line[0], &born.Profile, troupe.Session{Cwd: born.Cwd, Workspace: born.Workspace})
 	b.pad = padTold(h, born.Root, 0, &b.profile)
 	out := h.brief(at, b, roles)
 	out.Workspace = whereItWorks(born.Workspace)
@@ -185,7 +188,7 @@ func (bs *births) childBrief(at Surroundings, born fleet.Birth, background bool)
 		mayHaveAgents(bs.a.tree.limits(), depth, born.Free > 0)
 	b.pad = padTold(bs.a.h, bs.a.root, depth, &b.profile)
 	own := bs.a.h.gate.LayerOf("", born.Profile, born.Authority, b.parents, background)
-	own.Sandbox = boundTo(own.Sandbox, born.Workspace)
+	own = bs.a.h.gate.Placed(own, &born.Profile, troupe.Session{Cwd: born.Cwd, Workspace: born.Workspace})
 	if own.Mode == "" && len(b.line) > 0 {
 		own.Mode = b.line[len(b.line)-1].Mode
 	}

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"slices"
 	"sync"
 
@@ -16,6 +15,8 @@ type chain struct {
 	home   string // anchors ~/ in rules
 	mu     sync.Mutex
 	layers map[troupe.SessionID]layer
+	placed int // how many were given a place
+	claims claims
 }
 
 type layer struct {
@@ -26,6 +27,8 @@ type layer struct {
 	skills  []string // files of those that it uses
 	auto    string   // the model of mode auto
 	version int      // how often it was placed
+	order   int      // in which sessions were placed first
+	place   Place    // where its tools act
 	free    bool     // it is a member of a team, or an agent below one, and stands a level higher for the cap on depth
 }
 
@@ -47,10 +50,16 @@ func (l *chain) set(st *turn.State, caps troupe.Caps) {
 	at := l.gate.LayerOf(path, st.Profile, st.Authority,
 		mayHaveAgents(caps, st.Session.Depth, free), st.Background)
 	at.Session = st.Session.ID
-	at.Sandbox = boundTo(at.Sandbox, st.Session.Workspace)
+	at = l.gate.Placed(at, &st.Profile, st.Session)
 	at = l.gate.Following(at, st.Skills())
+	was := l.layers[st.Session.ID]
+	if was.order == 0 {
+		l.placed++
+		was.order = l.placed
+	}
 	l.layers[st.Session.ID] = layer{
-		version: l.layers[st.Session.ID].version + 1, free: free, parent: st.Session.Parent, gate: at,
+		version: was.version + 1, order: was.order, place: PlaceOf(st.Session), free: free, parent: st.Session.Parent,
+		gate: at,
 		work: st.Session.Workspace, kind: st.Profile.Type,
 		auto: st.Authority.AutoModel, skills: skillFiles(st.Skills()),
 	}
@@ -71,15 +80,6 @@ func (l *chain) free(id troupe.SessionID) bool {
 	return l.layers[id].free
 }
 
-// boundTo is the most that commands of a session are left which works in a workspace: whatever its mode, they write
-// nothing but that.
-func boundTo(l troupe.Level, w troupe.Workspace) troupe.Level {
-	if w.Kind == "" {
-		return l
-	}
-	return troupe.LevelWorkspace.Meet(cmp.Or(l, troupe.LevelWorkspace))
-}
-
 func (l *chain) has(id troupe.SessionID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,7 +96,7 @@ func (l *chain) parent(id troupe.SessionID) troupe.SessionID {
 func (l *chain) clear() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.layers = nil
+	l.layers, l.claims = nil, claims{}
 }
 
 // chain is the line of authority down to a session, the root first. A session without a

@@ -16,6 +16,7 @@ type staging struct {
 	events []troupe.Event
 	asks   []troupe.Request // that the events open or settle
 	reads  []delivery
+	mail   []troupe.Mail // that is sent with them
 }
 
 // delivery is mail that a staged event puts into the conversation.
@@ -85,6 +86,9 @@ func (a *actor) transact(ctx context.Context, fn func(tx store.Tx, emit func(tro
 			if err := tx.MarkDelivered(a.id, d.seq, d.ids); err != nil {
 				return fmt.Errorf("mark mail delivered: %w", err)
 			}
+		}
+		if err := sendAll(tx, a.staged.mail); err != nil {
+			return err
 		}
 		err := fn(tx, func(b troupe.Body) error {
 			if !emitted {
@@ -172,7 +176,7 @@ func prompted(events []troupe.Event) bool {
 }
 
 func (a *actor) committed(s troupe.Session, events []troupe.Event) {
-	d := treeDelta(a.staged.base, s)
+	d, mail := treeDelta(a.staged.base, s), a.staged.mail
 	a.staged = staging{base: s}
 	a.begun = false
 	a.h.d.Notify(a.root, a.id, s.Seq, events)
@@ -181,6 +185,9 @@ func (a *actor) committed(s troupe.Session, events []troupe.Event) {
 	}
 	if d.Reserved.Tokens < 0 || d.Reserved.Cost < 0 || d.Reserved.Turns < 0 {
 		a.tree.slots.retryBudget()
+	}
+	if len(mail) > 0 {
+		a.tree.mailed(mail...)
 	}
 }
 

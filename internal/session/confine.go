@@ -95,6 +95,10 @@ type Confine struct {
 	// path why they do, "" if they do not; nil if there are none.
 	Unwritable []string
 	Keeps      func(path string) (why string)
+	// Outside says why a path is none of the files that the session was started to change, "" if it is one; nil: it may
+	// be any. Whole are the folders and files of which all may be changed, for a kernel on which nothing asks Outside.
+	Outside func(path string) (why string)
+	Whole   []string
 	// Scratchpad is the folder that the agents of the tree share, which is there; "" if the command has none.
 	Scratchpad string
 	// Reach: whoever allowed the command allowed it the network too, as far as settings do.
@@ -162,6 +166,7 @@ func (c *candidate) confinement(access troupe.Access, d troupe.Decision, env *to
 		Reach:      reach && d.Sandbox != troupe.LevelReadOnly,
 		Unreadable: gate.Unreadable(chain, c.roots(), c.h.d.Home), Hides: gate.HidesFor(chain, c.roots(), c.h.d.Home),
 		Unwritable: gate.Unwritable(chain, c.roots(), c.h.d.Home), Keeps: gate.Kept(chain, c.roots(), c.h.d.Home),
+		Outside: gate.KeptTo(chain, pad), Whole: gate.WholeOf(chain),
 		Scratchpad: pad,
 	}
 	if call.Asked != nil {

@@ -34,6 +34,7 @@ func (p *place) enter(ctx context.Context, c turn.Call, in troupe.EnterWorktree)
 	if err != nil {
 		return p.a.stage(resultOf(c, NotEntered+err.Error(), true))
 	}
+	w.Main = p.a.id
 	if err := p.a.stage(troupe.WorkspaceChanged{Workspace: w}); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/handoff"
 	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/turn"
 )
 
 // checkHandoff looks at what an agent hands to its parent, before it is logged as the end of the run. What fires stands
@@ -19,7 +20,9 @@ func checkHandoff(ctx context.Context, a *actor, o troupe.Outcome) (flags []trou
 	}
 	r := handoff.Result{
 		Text: a.h.d.Mask(o.Result), Evidence: o.Evidence, // as the parent reads it
-		Delegated: slices.ContainsFunc(a.st.Tasks, func(t troupe.Task) bool { return t.Kind == troupe.TaskAgent }),
+		Delegated: slices.ContainsFunc(a.st.Tasks, func(t troupe.Task) bool {
+			return t.Kind == troupe.TaskAgent && t.ID != troupe.TaskID(turn.Checker(&a.st))
+		}),
 	}
 	if a.st.Fork == nil { // what a fork has seen is in its parent's log, and its parent has seen it
 		r.Saw = func(texts []string) []bool {

@@ -222,7 +222,9 @@ func (l *llm) Stream(ctx context.Context, r model.Request, _ func(model.Delta)) 
 
 // tools is a set in which Read and Edit take a second; Read:meet waits until two of it are at
 // work. An Agent's input is its name, "&" before it puts it into the background, and "%" makes it a fork, for which "!"
-// behind it waits; "^" gives it a folder of its own, and "^+" has its work merged; those of
+// behind it waits; "^" gives it a folder of its own, and "^+" has its work merged; "?" behind it has its work verified;
+// behind "@" stand the files that
+// it may change; those of
 // the others are "TO message", a task or nothing.
 func tools() tool.Set {
 	var out []tool.Descriptor
@@ -264,6 +266,12 @@ func intent(name, input string) troupe.Intent {
 		}
 		if merged := strings.TrimPrefix(out.Name, "+"); merged != out.Name {
 			out.Name, out.Merge = merged, troupe.MergeAuto
+		}
+		if name, ok := strings.CutSuffix(out.Name, "?"); ok {
+			out.Name, out.Verify = name, true
+		}
+		if name, globs, ok := strings.Cut(out.Name, "@"); ok {
+			out.Name, out.Writes = name, strings.Split(globs, ",")
 		}
 		return out
 	case "SendMessage":

@@ -224,6 +224,10 @@ func (h *home) checkLog(s troupe.Session, ends, told map[troupe.MailID]int) {
 		case troupe.ToolFinished:
 			calls[troupe.Coord{Reply: b.Result.Reply, Call: b.Result.Call}]--
 			told[b.Mail]++
+		case troupe.TeamChanged: // its members were born idle, and this tells it
+			for _, m := range b.Members {
+				told[troupe.ChildEndedMailID(troupe.SessionID(m.ID), 1)]++
+			}
 		case troupe.MailDelivered:
 			for _, m := range b.Mail {
 				told[m.ID]++

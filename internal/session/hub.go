@@ -115,6 +115,8 @@ type Deps struct {
 	Judge Judge
 	// Auto is the model of mode auto; nil: there is none, and people are asked.
 	Auto Auto
+	// Handoff asks the model that checks results; nil: there is none.
+	Handoff HandoffModel
 	// Ask has a small model answer a question about a text for a session; nil: there is none.
 	Ask func(ctx context.Context, s troupe.Session, question, text string) (answer string, used troupe.Usage,
 		cost troupe.Money, err error)
@@ -370,16 +372,6 @@ func (h *Hub) Send(ctx context.Context, root troupe.SessionID,
 	}
 	defer h.unhold(t)
 	return true, t.send(ctx, build)
-}
-
-// Look hears what another process has left in the mailboxes of a tree that is hosted here.
-func (h *Hub) Look(ctx context.Context, root troupe.SessionID) error {
-	t := h.hold(root)
-	if t == nil {
-		return nil
-	}
-	defer h.unhold(t)
-	return t.look(ctx)
 }
 
 // Move has a sub-agent that its parent waits for go on in the background; of the main agent, every agent and

@@ -52,6 +52,7 @@ type snapshot struct {
 	hooks Hooks             // nil: there are none
 	plain bool              // it is told nothing of what people wrote for agents
 	auto  string            // the model of mode auto, if it is asked
+	alone bool              // no person watches
 
 	memory *troupe.Memory // what it keeps for agents of its type; nil: nothing
 	pad    string         // the folder that the agents of the tree share; "" if there is none
@@ -64,7 +65,7 @@ func (a *actor) snapshot() *snapshot {
 		also = append(also, w.Of) // it is to look at what it works beside
 	}
 	return &snapshot{a.h, a.tree, a.st.Session, maps.Clone(a.st.Files), also,
-		set.AskFor > 0, set.Fork, hooksOf(a.tree), a.st.Profile.OmitInstructions, autoOf(a),
+		set.AskFor > 0, set.Fork, hooksOf(a.tree), a.st.Profile.OmitInstructions, autoOf(a), !set.Attended,
 		a.st.Profile.Memory, scratchpadOf(a.h, a.root)}
 }
 
@@ -95,6 +96,7 @@ type judged struct {
 	access     troupe.Access
 	action     string      // exactly what would be done, if that is to be asked about
 	mode       troupe.Mode // in which it would not be asked about
+	lead       troupe.LeadPart
 	prepared   tool.Prepared
 	env        tool.Env
 	absent     bool   // the file that it writes is not there
@@ -174,7 +176,7 @@ func (c *candidate) judge(ctx context.Context, runner tool.Runner) (j *judged) {
 		case futile:
 			j.action = "Nothing would change: " + text
 		}
-		j.mode = c.freeIn(j.access)
+		j.mode, j.lead = c.freeIn(j.access), c.leadsPart(j.access)
 	case troupe.Allow:
 		if l, ok := j.prepared.(tool.Lander); ok {
 			j.absent = l.Absent()
@@ -211,7 +213,8 @@ func (c *candidate) prepare(j *judged, runner tool.Runner) bool {
 
 // ask is what a request about the call says.
 func (j *judged) ask() troupe.RequestBody {
-	return troupe.RequestBody{Action: j.action, Mode: j.mode, Places: placesOf(j.access, j.decision.Opens)}
+	return troupe.RequestBody{Action: j.action, Mode: j.mode, Lead: j.lead,
+		Places: placesOf(j.access, j.decision.Opens)}
 }
 
 // freeIn is the mode of the root in which an edit would not be asked about; "" if there is none but that in

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,8 +14,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/turn"
 )
 
-// Begin starts a new tree with its root session.
-func (h *Hub) Begin(ctx context.Context, b fleet.Birth) error {
+// Begin starts a new tree with its root session, and with the members of the team that this leads.
+func (h *Hub) Begin(ctx context.Context, b fleet.Birth, with ...troupe.NewMember) error {
 	roles, err := h.d.Profiles.Open(b.Definitions.Body)
 	if err != nil {
 		return err
@@ -27,11 +28,15 @@ func (h *Hub) Begin(ctx context.Context, b fleet.Birth) error {
 		return err
 	}
 	b.Brief = h.rootBrief(h.folders.of(b.Cwd), b, roles)
+	all, err := withTeam(h, b, roles, with)
+	if err != nil {
+		return err
+	}
 	err = h.d.Store.Update(ctx, b.Root, func(tx store.Tx) error {
 		var err error
-		born, err = fleet.Spawn(tx, h.d.Owner, h.d.Now(), []fleet.Birth{b})
-		if err == nil && born[0].Refused != nil {
-			err = born[0].Refused
+		born, err = fleet.Spawn(tx, h.d.Owner, h.d.Now(), all)
+		for i := range born {
+			err = cmp.Or(err, born[i].Refused)
 		}
 		return err
 	})
@@ -39,6 +44,10 @@ func (h *Hub) Begin(ctx context.Context, b fleet.Birth) error {
 		return err
 	}
 	t.begin(&born[0].State, roles)
+	for _, m := range born[1:] { // idle, so that they have no actor until they are written to
+		h.debug(ctx, m.Events)
+		h.d.Notify(b.Root, m.State.Session.ID, m.State.Session.Seq, m.Events)
+	}
 	t.start(ctx, born[0], nil)
 	return nil
 }
@@ -290,6 +299,8 @@ func delivered(events []troupe.Event) map[troupe.MailID]bool {
 				known[b.Mail[i].ID] = true
 			}
 		case troupe.ToolFinished:
+			known[b.Mail] = true
+		case troupe.VerifyEnded:
 			known[b.Mail] = true
 		case troupe.RequestAnswered:
 			known[b.Mail] = true

@@ -171,7 +171,7 @@ func (t *tree) send(ctx context.Context, build func(tx store.Tx) ([]troupe.Mail,
 	return nil
 }
 
-// look is Hub.Look.
+// look hears what another process has left in the mailboxes of the tree.
 func (t *tree) look(ctx context.Context) error {
 	var mail []troupe.Mail
 	err := t.h.d.Store.View(ctx, func(r store.Reader) error {

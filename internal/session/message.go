@@ -68,6 +68,9 @@ type letter struct {
 
 // sendMessage puts words into the mailboxes of other agents. Those that have ended go on with them.
 func (ts *tasks) sendMessage(ctx context.Context, c turn.Call, in troupe.SendMessage) error {
+	if in.Type.Answers() != "" {
+		return ts.answerMember(ctx, c, in)
+	}
 	file, err := ts.keepLong(c, &in)
 	if err != nil {
 		return ts.a.stage(resultOf(c, err.Error(), true))
@@ -133,8 +136,13 @@ func (ts *tasks) keepLong(c turn.Call, in *troupe.SendMessage) (file string, err
 // write makes the mail, and the result of the call that sends it.
 func (ts *tasks) write(tx store.Reader, l *letter) (out troupe.ToolFinished, err error) {
 	var reads, woken, gone []string
+	var tasks []troupe.Task
 	for _, to := range l.to {
 		live, err := ts.address(tx, l, to)
+		if t, known := ts.a.st.Task(string(to.ID)); to.Parent == ts.a.id && !l.Cancel && (live ||
+			l.Type != troupe.MessageShutdown) && (!known || t.Status != troupe.TaskRunning) {
+			tasks = append(tasks, ts.next(to, live, l.call)) // it works for this session, whoever woke it
+		}
 		switch name := fmt.Sprintf("%q", ts.nameOf(to)); {
 		case err != nil:
 			return out, err
@@ -159,16 +167,18 @@ func (ts *tasks) write(tx store.Reader, l *letter) (out troupe.ToolFinished, err
 		said = append(said, strings.Join(gone, ", ")+"; nothing was sent there")
 	}
 	out = resultOf(l.call, strings.Join(said, "\n"), false)
-	if len(woken) == 0 {
-		return out, nil
-	}
-	if len(l.to) == 1 {
+	switch {
+	case len(woken) > 0 && len(l.to) == 1:
 		to := l.to[0]
 		ts.goesOn(&out, to, fmt.Sprintf("%q had ended (%s) and goes on with this", ts.nameOf(to), to.Status))
-		return out, nil
+	case len(woken) > 0:
+		said = append(said, "sent; these had ended and go on with it: "+strings.Join(woken, ", "))
+		out.Result.Blocks = []troupe.Block{troupe.Text(strings.Join(said, "\n"))}
 	}
-	said = append(said, "sent; these had ended and go on with it: "+strings.Join(woken, ", "))
-	out.Result.Blocks = []troupe.Block{troupe.Text(strings.Join(said, "\n"))}
+	if out.Task == nil {
+		out.Tasks = tasks
+	}
+	ts.talked(l, &out)
 	return out, nil
 }
 
@@ -208,11 +218,17 @@ func (ts *tasks) address(tx store.Reader, l *letter, to troupe.Session) (live bo
 		m.Kind = troupe.MailMessage
 		m.Message = &troupe.AgentMessage{Type: l.Type, Name: ts.nameFor(to), Summary: l.Summary, Re: l.Re,
 			Approve: l.Approve}
+		if l.Type == troupe.MessageWords {
+			ts.streak(l, to, &m)
+		}
 		if l.Type == troupe.MessageShutdown {
 			m.Message.Until = now.Add(troupe.ShutdownAfter)
 		}
 	}
 	l.mail = append(l.mail, m)
+	if m.Message != nil && m.Message.Chatter > 0 {
+		l.mail = append(l.mail, ts.chatter(m)...)
+	}
 	if !l.Cancel {
 		return live, nil
 	}
@@ -229,9 +245,8 @@ func (ts *tasks) address(tx store.Reader, l *letter, to troupe.Session) (live bo
 func (ts *tasks) goesOn(out *troupe.ToolFinished, to troupe.Session, text string) {
 	switch to.Parent {
 	case ts.a.id:
-		at := troupe.Coord{Reply: out.Result.Reply, Call: out.Result.Call}
-		out.Task = ts.a.h.agentTask(to, at, true)
-		out.Task.Run = to.Run + 1
+		out.Task = new(ts.next(to, false, turn.Call{Call: troupe.Call{Reply: out.Result.Reply,
+			Index: out.Result.Call}}))
 		text += fmt.Sprintf(", with all it knew.\ntask id: %s\nIts end will arrive by itself as a <task-notification>.",
 			to.ID)
 	case "": // the one that people talk to
@@ -240,6 +255,15 @@ func (ts *tasks) goesOn(out *troupe.ToolFinished, to troupe.Session, text string
 		text += fmt.Sprintf(", with all it knew.\ntask id: %s\nIts end is told to the agent that started it.", to.ID)
 	}
 	out.Result.Blocks = []troupe.Block{troupe.Text(text)}
+}
+
+// next is an agent as the task that its next run is, or the one that it is live in.
+func (ts *tasks) next(to troupe.Session, live bool, c turn.Call) troupe.Task {
+	t := ts.a.h.agentTask(to, troupe.Coord{Reply: c.Reply, Call: c.Index}, true)
+	if t.Run = to.Run; !live {
+		t.Run++
+	}
+	return *t
 }
 
 // below reports whether a session is this one's child, or one of theirs.

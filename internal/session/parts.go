@@ -16,6 +16,7 @@ type work struct {
 	team     teamwork
 	hooks    hooking
 	place    place
+	handing  handing
 	timer    func() // cancels the wait for the time to look again
 	begun    bool   // calls were begun and nothing was committed since
 }
@@ -52,11 +53,17 @@ type (
 		shells map[troupe.TaskID]context.CancelFunc // commands
 		told   map[troupe.TaskID]bool               // tasks told to stop; true: now
 	}
+	// handing has a model look at what the session hands to its parent.
+	handing struct {
+		a      *actor
+		cancel context.CancelFunc // of the question under way; nil: there is none
+	}
 	// teamwork leads a team, and deals with the board.
 	teamwork struct{ a *actor }
 )
 
 func newWork(a *actor) work {
 	return work{exchange: exchange{a: a}, calls: calls{a: a}, requests: requests{a: a},
-		births: births{a: a}, tasks: tasks{a: a}, team: teamwork{a}, hooks: hooking{a: a}, place: placeOf(a)}
+		births: births{a: a}, tasks: tasks{a: a}, team: teamwork{a}, hooks: hooking{a: a}, place: placeOf(a),
+		handing: handing{a: a}}
 }

@@ -106,9 +106,12 @@ const (
 // place is the folder of a session that has one of its own: made beside the first model call of a run, saved beside
 // those that follow, closed at the end of the run. Tools wait for the first two, and the end for the last.
 type place struct {
-	a      *actor
-	shares troupe.SessionID // whose folder it works in, if it is not its own; set for life
-	of     string           // the tree that its own folder borrows from; "" if it has none. Set for life
+	a *actor
+	// shares is whose folder a child works in, if it is not its own, and of the tree that a child's own borrows from;
+	// "" if neither is so. Both are set for life. A main agent moves, and is no other agent in the folder that it
+	// leaves.
+	shares troupe.SessionID
+	of     string
 	doing  placeOp
 	cancel context.CancelFunc
 	begun  bool         // there may be something of the folder: this run has begun to open it
@@ -141,10 +144,13 @@ func (inPlace) input() {}
 
 func placeOf(a *actor) place {
 	out := place{a: a, back: mergeBack{a: a}}
-	if w := a.st.Session.Workspace; w.Kind.Made() && w.Owner != a.id {
-		out.shares = w.Owner
-	} else if w.Kind.Made() {
+	w := a.st.Session.Workspace
+	switch {
+	case !w.Kind.Made() || a.st.Session.Depth == 0:
+	case turn.Keeps(&a.st):
 		out.of = w.Of
+	default:
+		out.shares = w.Owner
 	}
 	return out
 }

@@ -80,7 +80,7 @@ func (rs *requests) exitPlan(ctx context.Context, i int, t tool.Descriptor, in t
 	case planning == nil:
 		return rs.a.stage(resultOf(c, "You are not in plan mode, so there is no plan to approve; go on with the work.",
 			true))
-	case rs.a.tree.settings().AskFor <= 0:
+	case rs.a.tree.settings().AskFor <= 0 && rs.planPart() != troupe.LeadMay:
 		return rs.a.calls.finishDenied(i, troupe.Decision{Effect: troupe.Deny, Step: stepOfAgent,
 			Why: "a plan is approved by a person, and this run cannot ask (troupe -p asks with --ask, " +
 				"and a " +
@@ -127,7 +127,7 @@ func (rs *requests) planRead(in inPlanRead) error {
 			"it to at most %d", len(in.text), maxPlan))
 	}
 	return rs.openRequest(in.call, troupe.RequestBody{
-		Kind: troupe.RequestPlan, Action: strings.TrimSpace(in.text),
+		Kind: troupe.RequestPlan, Action: strings.TrimSpace(in.text), Lead: rs.planPart(),
 		Decision: troupe.Decision{Effect: troupe.Ask, Step: stepOfAgent, Why: "this is its plan (" + planning.File +
 			"); a yes ends plan mode, and mode " + string(modeAfter(*planning, "")) + " holds again"},
 	})
@@ -144,20 +144,25 @@ func modeAfter(p troupe.Planning, wish troupe.Mode) troupe.Mode {
 	return p.Before
 }
 
-// planAnswered does what was said to a plan. Only a person's yes ends plan mode, and what is approved is what was
-// shown, whatever stands in the file by now.
+// planAnswered does what was said to a plan. Only a person's yes ends plan mode, or that of a lead which could do
+// itself
+// what the plan needs (ADR 0051); what is approved is what was shown, whatever stands in the file by now.
 func (rs *requests) planAnswered(ctx context.Context, c turn.Call, ans troupe.Answer) error {
 	plan := ""
 	if c.Asked != nil {
 		plan = c.Asked.Action
 	}
-	if ans.Effect != troupe.Allow || c.AnsweredBy == nil && rs.a.h.d.Replay == nil {
+	if ans.Lead && ans.Effect == troupe.Allow && rs.planPart() != troupe.LeadMay {
+		ans.Effect, ans.Note = troupe.Deny, "its yes does not count any more, since its own mode does not allow by "+
+			"itself what a plan needs"
+	}
+	if ans.Effect != troupe.Allow || c.AnsweredBy == nil && !ans.Lead && rs.a.h.d.Replay == nil {
 		return rs.a.stage(resultOf(c, turn.RenderPlanRefused(ans, ans.By == byRuntime), true))
 	}
 	auth := rs.a.st.Authority
 	mode := troupe.Mode("")
 	if auth.Planning != nil {
-		if mode = auth.Planning.Before; ans.Mode != "" {
+		if mode = auth.Planning.Before; ans.Mode != "" && !ans.Lead {
 			mode = ans.Mode
 		}
 		auth = auth.InMode(mode, "")
@@ -166,7 +171,7 @@ func (rs *requests) planAnswered(ctx context.Context, c turn.Call, ans troupe.An
 			return err
 		}
 	}
-	if err := rs.a.stage(resultOf(c, turn.RenderPlanApproved(plan), false)); err != nil {
+	if err := rs.a.stage(resultOf(c, turn.RenderPlanApproved(plan, ans.Lead), false)); err != nil {
 		return err
 	}
 	return rs.a.grant(ctx)
@@ -189,11 +194,16 @@ func ofPlanning(b briefing, file string, has func(tool string) bool) string {
 		out.WriteString(" Ask the user what only they can decide.")
 	}
 	out.WriteString("\n  4. Write the plan: the goal, the steps with their files, and how it is seen to work.\n")
-	if has("ExitPlanMode") && b.asks {
+	switch {
+	case has("ExitPlanMode") && b.profile.Team != "":
+		out.WriteString("  5. ExitPlanMode sends it to the lead of your team, and to the user. Only a yes ends plan " +
+			"mode; " +
+			"their words tell you what to change.\n")
+	case has("ExitPlanMode") && b.asks:
 		out.WriteString("  5. ExitPlanMode shows it to the user. Only their yes ends plan mode; their words tell you " +
 			"what to " +
 			"change.\n")
-	} else {
+	default:
 		out.WriteString("  5. This run has no way to approve it: end with the plan as your answer.\n")
 	}
 	return out.String()

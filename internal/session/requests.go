@@ -23,6 +23,12 @@ func (c *candidate) withLeave(d troupe.Decision, access troupe.Access) troupe.De
 	asked := c.call.Asked
 	wanted := asked != nil && len(asked.Wants) > 0
 	ans := c.call.Answer
+	var lead troupe.Decision
+	if ans != nil && ans.Lead && ans.Effect == troupe.Allow {
+		if lead = c.asLead(access); !doneByLead(lead) || wanted {
+			ans, c.call.Granted, c.call.Asked = nil, nil, nil // by now it could not do that itself
+		}
+	}
 	if d.Auto {
 		c.call.Granted, c.call.Lent = slices.Concat(c.call.Granted, c.call.Lent), nil
 	}
@@ -47,11 +53,14 @@ func (c *candidate) withLeave(d troupe.Decision, access troupe.Access) troupe.De
 	case d.Effect == troupe.Ask || wanted:
 		d = c.allowedBy(d)
 		d.Effect, d.Step = troupe.Allow, stepAnswer
+		if ans.Lead && d.Sandbox != "" {
+			d.Sandbox = d.Sandbox.Meet(lead.Sandbox)
+		}
 	}
 	if d.Effect == troupe.Ask {
 		d = c.afterAuto(d)
 	}
-	if d.Effect == troupe.Ask && !c.asks && !c.leaves(d) {
+	if d.Effect == troupe.Ask && !c.asks && !c.leaves(d) && c.leadsPart(access) != troupe.LeadMay {
 		d = gate.WithoutAsker(d)
 	}
 	return d
@@ -140,8 +149,16 @@ func (rs *requests) noteRequest(i int, b troupe.RequestBody) error {
 	if b.Tool = c.Name; b.Reason == "" {
 		b.Reason = troupe.WaitApproval
 	}
-	b.Until = rs.a.h.d.Now().Add(rs.a.tree.settings().AskFor)
-	return rs.a.stage(troupe.RequestOpened{ID: rs.a.st.NextRequest(i), Reply: c.Reply, Call: c.Index, RequestBody: b})
+	wait := rs.a.tree.settings().AskFor
+	if wait <= 0 && b.Lead == troupe.LeadMay {
+		wait = leadWait
+	}
+	b.Until = rs.a.h.d.Now().Add(wait)
+	err := rs.a.stage(troupe.RequestOpened{ID: rs.a.st.NextRequest(i), Reply: c.Reply, Call: c.Index, RequestBody: b})
+	if err != nil || b.Lead == "" {
+		return err
+	}
+	return rs.tellLead(*rs.a.st.Calls[i].Request)
 }
 
 // openRequests asks once about several calls: the first one's request is for all of them.
@@ -164,7 +181,7 @@ func (rs *requests) settle(m troupe.Mail) troupe.Body {
 		return nil
 	}
 	c := rs.asked(*m.Answer)
-	if c < 0 {
+	if c < 0 || !rs.heeds(m, rs.a.st.Calls[c].Request) {
 		return nil
 	}
 	for _, i := range rs.a.st.Calls[c].Request.With {
@@ -194,7 +211,7 @@ func (rs *requests) answer(i int, ans troupe.Answer, mail troupe.MailID,
 	return troupe.RequestAnswered{
 		ID: c.Request.ID, RequestKind: c.Request.Kind, Reply: c.Reply, Call: c.Index, By: ans.By, Effect: effect,
 		Note: ans.Note, Rule: ans.Rule,
-		Said: ans.Said, Mode: ans.Mode, Mail: mail, Caller: by, Auto: ans.Auto,
+		Said: ans.Said, Mode: ans.Mode, Mail: mail, Caller: by, Auto: ans.Auto, Lead: ans.Lead,
 	}
 }
 

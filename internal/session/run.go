@@ -14,6 +14,15 @@ import (
 // admit begins a run if the tree has a slot free, else it queues.
 func (a *actor) admit(ctx context.Context, act turn.Admit) (bool, error) {
 	admitted := false
+	behind, why := a.tree.chain.claim(a)
+	if behind != "" {
+		return false, a.queued(ctx, behind, why)
+	}
+	defer func() {
+		if !admitted {
+			a.tree.chain.unclaim(&a.st.Session)
+		}
+	}()
 	if a.st.Session.Depth > 0 {
 		// In the queue before asking: a slot that is given up between the answer and the
 		// queueing would be nobody's.
@@ -32,6 +41,9 @@ func (a *actor) admit(ctx context.Context, act turn.Admit) (bool, error) {
 				return fmt.Errorf("read tree %s: %w", a.root, err)
 			}
 			if !fleet.HasSlot(tree) {
+				if a.st.Queued != "" {
+					return emit(troupe.Queued{})
+				}
 				return nil
 			}
 		}
@@ -40,6 +52,7 @@ func (a *actor) admit(ctx context.Context, act turn.Admit) (bool, error) {
 			Keep: act.Keep})
 	})
 	if err != nil {
+		admitted = false
 		return false, err
 	}
 	if !admitted {
@@ -50,6 +63,18 @@ func (a *actor) admit(ctx context.Context, act turn.Admit) (bool, error) {
 	a.setDue(false)
 	a.tree.settled(a)
 	return true, nil
+}
+
+// queued notes which session this one has to wait for before it begins, as far as that is new.
+func (a *actor) queued(ctx context.Context, behind troupe.SessionID, why string) error {
+	a.tree.slots.remove(a) // it would be told of slots that others can use
+	if a.st.Queued == behind {
+		return nil
+	}
+	if err := a.stage(troupe.Queued{Behind: behind, Why: why}); err != nil {
+		return err
+	}
+	return a.flush(ctx, nil)
 }
 
 // waker is who has a session run that had ended; nil if no caller did.
@@ -102,7 +127,14 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 		if o.Flags, err = checkHandoff(ctx, a, o); err != nil {
 			return err
 		}
+		a.handing.said(&o)
+		if o.Status == troupe.Completed {
+			o.Verified = turn.Verified(&a.st)
+		}
 		o.Stopped = a.tasks.endShells()
+		if !turn.Keeps(&a.st) {
+			o.Evidence.Unseen += len(o.Stopped) // nobody waits for what was seen of them
+		}
 		o.Output = a.births.keepResult(o.Result)
 	}
 	now, quiet, run := a.h.d.Now(), a.st.Quiet() || turn.Keeping(&a.st), s.Run
@@ -115,8 +147,8 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 	if err := a.stage(troupe.Ended{Outcome: o}); err != nil {
 		return err
 	}
-	// What a person has made of its parent wakes nobody: the parent has not asked for it, and reads of it with what
-	// comes next.
+	// A fork that a person has made of its parent wakes nobody: the parent has not asked for it, and reads of it with
+	// what comes next.
 	mail := troupe.Mail{
 		ID: troupe.ChildEndedMailID(a.id, s.Run), Root: a.root, To: s.Parent, From: a.id,
 		Kind: troupe.MailTaskEnded, SentAt: now, Ended: &o, Quiet: quiet,
@@ -129,7 +161,7 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 		if err != nil {
 			return err
 		}
-		mail.Quiet = quiet || stopped || !s.Coord.OfCall()
+		mail.Quiet = quiet || stopped || !s.Coord.OfCall() && s.Team == ""
 		if _, err := tx.Send(mail); err != nil {
 			return fmt.Errorf("tell %s of its child's end: %w", s.Parent, err)
 		}

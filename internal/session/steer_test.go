@@ -376,18 +376,15 @@ func TestHeardBeforeSeal(t *testing.T) {
 }
 
 // TestLook: mail that another process leaves in the store is heard by whoever hosts the tree when
-// it looks, once, by sessions at work and by those that have ended.
+// it looks, again and again, once, by sessions at work and by those that have ended.
 func TestLook(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHome(t)
 		p := h.start(plays{"main": {call("Agent:X"), call("Read:a", "Read:b"),
-			say("ok")}}.reply).begin(troupe.Caps{MaxDepth: 1})
-		look := func() {
-			if err := p.hub.Look(t.Context(), h.root); err != nil {
-				t.Error(err)
-			}
-		}
+			say("ok")}}.reply, func(p *process) {
+			p.deps = func(d *session.Deps) { d.LookEvery = time.Second / 10 }
+		}).begin(troupe.Caps{MaxDepth: 1})
 		leave := func(mail ...troupe.Mail) {
 			err := h.db.Open().Update(t.Context(), h.root, func(tx store.Tx) error {
 				for _, m := range mail {
@@ -405,8 +402,6 @@ func TestLook(t *testing.T) {
 		pass(3500 * time.Millisecond) // X has ended, main reads
 		x := h.called("X").ID
 		leave(prompt(h.root, "by the way"), prompt(x, "and you"))
-		look()
-		look()
 		p.end()
 		for _, id := range []troupe.SessionID{h.root, x} {
 			heard := 0

@@ -287,11 +287,22 @@ func (ts *tasks) report(calls []int) error {
 		t, _ := ts.a.st.Task(string(c.Wait.Task))
 		text := fmt.Sprintf("still running: %s (%s). Its end will arrive by itself as a <task-notification>; waiting "+
 			"again is not needed.", t.ID, t.Name)
+		if ts.waitsForUs(t.ID) {
+			text += " It waits itself for an answer of yours, so that each of you waited for the other: what it asks " +
+				"follows."
+		}
 		if err := ts.a.stage(resultOf(c, text, false)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// waitsForUs reports whether an agent has asked something that this session has not read yet.
+func (ts *tasks) waitsForUs(id troupe.TaskID) bool {
+	return slices.ContainsFunc(ts.a.unread, func(m troupe.Mail) bool {
+		return troupe.TaskID(m.From) == id && m.ID.Asks() != ""
+	})
 }
 
 // carryOut does what a call intends. The driver does it, so a call either has happened with

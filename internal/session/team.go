@@ -38,15 +38,9 @@ func (tw *teamwork) discard(ctx context.Context, c turn.Call) error {
 		}
 		var busy []string
 		for _, s := range members {
-			live := s.Status.Live()
-			if !live {
-				unread, err := tx.Unread(s.ID)
-				if err != nil {
-					return fmt.Errorf("read the mail of session %s: %w", s.ID, err)
-				}
-				for _, m := range unread {
-					live = live || s.WokenBy(m)
-				}
+			live, err := hasWork(tx, s)
+			if err != nil {
+				return err
 			}
 			if live {
 				busy = append(busy, fmt.Sprintf("%q", s.Name))

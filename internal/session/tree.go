@@ -91,6 +91,7 @@ func (t *tree) install(a *actor) {
 		t.top = a.st.Session
 	}
 	t.chain.set(&a.st, t.caps)
+	t.chain.installed(&a.st.Session)
 	if a.st.Session.Status.Live() {
 		t.live++
 		a.counted, a.since = true, t.h.d.Now()
@@ -208,6 +209,7 @@ func (t *tree) settled(a *actor) {
 	if !live {
 		t.slots.remove(a)
 		t.slots.leaveBudgetQueue(a)
+		t.chain.released(a)
 	}
 	if !live && a.st.Session.Parent != "" && a.retire() {
 		// What needs it again loads it from the log. Its place in the line of authority

@@ -150,7 +150,8 @@ func (cs *calls) withoutDenied(i int, wants []troupe.Attempt, out *tool.Output) 
 	c := cs.candidate(i)
 	keeps := gate.Kept(c.tree.chain.chain(c.self.ID), c.roots(), c.h.d.Home)
 	closed := gate.Closed(c.pad, c.h.d.Guard.Protected(PlaceOf(c.self)).Closed)
-	if keeps == nil && closed == nil {
+	outside := gate.KeptTo(c.tree.chain.chain(c.self.ID), c.pad)
+	if keeps == nil && closed == nil && outside == nil {
 		return wants
 	}
 	why := ""
@@ -164,6 +165,9 @@ func (cs *calls) withoutDenied(i int, wants []troupe.Attempt, out *tool.Output) 
 		}
 		if rule == "" && closed != nil {
 			rule = closed(w.Path)
+		}
+		if rule == "" && outside != nil {
+			rule = outside(w.Path)
 		}
 		if rule != "" && why == "" {
 			why = w.Path + ": " + rule
@@ -248,6 +252,10 @@ func (h *Hub) maskOutput(out tool.Output) tool.Output {
 		}
 		for n := range w.Restored {
 			w.Restored[n] = h.d.Mask(w.Restored[n])
+		}
+		w.Changed = slices.Clone(w.Changed)
+		for n := range w.Changed {
+			w.Changed[n].Path = h.d.Mask(w.Changed[n].Path)
 		}
 		c.Watched = &w
 	}

@@ -181,6 +181,8 @@ func (l *life) event(e troupe.Event) error {
 		return l.finished(b)
 	case troupe.AutoJudged:
 		l.bill(b.Usage, b.Cost)
+	case troupe.HandoffJudged:
+		l.bill(b.Usage, b.Cost)
 	case troupe.RequestOpened:
 		at := troupe.Coord{Reply: b.Reply, Call: b.Call}
 		if l.open[at] {

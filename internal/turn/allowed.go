@@ -15,6 +15,12 @@ func Allowed(st troupe.Status, w troupe.WaitReason, k troupe.Kind) bool {
 		k == troupe.KindWorkspaceMerged {
 		return st.Live() && st != troupe.Spawning // so may what is done to its folder, within a run
 	}
+	if k == troupe.KindHandoffJudged {
+		return st.Live() && st != troupe.Spawning // the run may have gone on meanwhile
+	}
+	if k == troupe.KindQueued {
+		return st == troupe.Spawning || st.Ended() && st != ""
+	}
 	switch st {
 	case "":
 		return k == troupe.KindCreated
@@ -24,7 +30,7 @@ func Allowed(st troupe.Status, w troupe.WaitReason, k troupe.Kind) bool {
 			k == troupe.KindModelChanged || k == troupe.KindAuthorityChanged || k == troupe.KindSettingsChanged ||
 			k == troupe.KindBoardChanged || k == troupe.KindTeamChanged
 	case troupe.Running:
-		return k != troupe.KindCreated && k != troupe.KindStarted &&
+		return k != troupe.KindCreated && k != troupe.KindStarted && k != troupe.KindQueued &&
 			k != troupe.KindReplied && k != troupe.KindModelFailed && k != troupe.KindCompacted
 	case troupe.Waiting:
 		return allowedWaiting(w, k)
@@ -50,13 +56,14 @@ func allowedWaiting(w troupe.WaitReason, k troupe.Kind) bool {
 		// The next attempt after a failed one, or what woke a session that waited for mail.
 		return w == troupe.WaitModel || w == troupe.WaitMail
 	case troupe.KindToolJudged, troupe.KindToolStarted, troupe.KindToolFinished, troupe.KindRequestOpened,
-		troupe.KindRequestAnswered, troupe.KindAutoAsked, troupe.KindAutoJudged:
+		troupe.KindRequestAnswered, troupe.KindAutoAsked, troupe.KindAutoJudged, troupe.KindVerifyEnded:
 		return w == troupe.WaitApproval || w == troupe.WaitQuestion || w == troupe.WaitChildren
 	case troupe.KindEnded:
 		// Calls must have had their results first, which ends every other kind of waiting.
 		return w == troupe.WaitModel || w == troupe.WaitMail
-	case troupe.KindCreated, troupe.KindStarted, troupe.KindHookRan, troupe.KindWorkspaceReady,
-		troupe.KindWorkspaceSaved, troupe.KindWorkspaceChanged, troupe.KindWorkspaceMerged:
+	case troupe.KindCreated, troupe.KindStarted, troupe.KindQueued, troupe.KindHookRan, troupe.KindWorkspaceReady,
+		troupe.KindWorkspaceSaved, troupe.KindWorkspaceChanged, troupe.KindWorkspaceMerged, troupe.KindHandoffAsked,
+		troupe.KindHandoffJudged, troupe.KindVerifyStarted:
 		return false
 	}
 	return false

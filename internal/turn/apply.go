@@ -57,6 +57,18 @@ func (f *fold) apply() error {
 		return f.delivered(b)
 	case troupe.CallSealed:
 		return f.sealed(b)
+	case troupe.VerifyStarted:
+		return verifyStarted(f, b)
+	case troupe.VerifyEnded:
+		return verifyEnded(f, b)
+	case troupe.HandoffAsked:
+		return handoffAsked(f, b)
+	case troupe.HandoffJudged:
+		return handoffJudged(f, b)
+	case troupe.Queued:
+		if f.s.Queued = b.Behind; f.s.Session.Status == troupe.Spawning {
+			f.s.Session.Error = b.Why
+		}
 	case troupe.Replied:
 		return f.applyReply(b)
 	case troupe.ModelFailed:
@@ -155,7 +167,7 @@ func (f *fold) started(b troupe.Started) error {
 	f.s.seal.attempt = 0 // what failed in the run before does not count against this one
 	f.s.nudges, f.s.window.failed = 0, 0
 	f.s.hooks.refused, f.s.hooks.no = 0, ""
-	f.s.report = report{}
+	f.s.report, f.s.Queued, f.s.handed, f.s.checked = report{}, "", handed{}, checked{}
 	f.s.compactOnly = f.s.window.wanted && f.s.reply > 0
 	return nil
 }
@@ -174,7 +186,7 @@ func (f *fold) sealed(b troupe.CallSealed) error {
 	if f.s.seal.reply == b.Reply {
 		attempt = f.s.seal.attempt + 1
 	}
-	f.s.Session.Reserved = b.Reserved
+	f.s.Session.Reserved, f.s.handed.reserved = b.Reserved, troupe.Reservation{} // the run goes on
 	if b.Compact {
 		// Nothing is settled by it: what it sends will be sent again, or stand in the summary.
 		f.s.seal = seal{reply: b.Reply, attempt: attempt, open: true, unanswered: f.s.seal.unanswered, compact: true,
@@ -293,7 +305,7 @@ func (f *fold) ended(b troupe.Ended) error {
 		}
 	}
 	p.Result, p.Error, p.EndedAt = b.Outcome.Result, b.Outcome.Error, f.e.At
-	p.Until, p.Reserved = time.Time{}, troupe.Reservation{}
+	p.Until, p.Reserved, f.s.Queued = time.Time{}, troupe.Reservation{}, ""
 	f.s.window.wanted = false // a run that could not shorten its conversation does not begin another
 	if b.Cut != nil {
 		f.cut(*b.Cut)
@@ -333,6 +345,9 @@ func (f *fold) waitsFor() (troupe.WaitReason, time.Time) {
 	}
 	if f.s.fault != nil && !f.s.fault.retryAt.IsZero() {
 		return troupe.WaitModel, f.s.fault.retryAt
+	}
+	if verifying(f.s) {
+		return troupe.WaitChildren, time.Time{}
 	}
 	if f.s.begun == 0 {
 		return "", time.Time{} // of ten thousand calls that only read none needs a look

@@ -218,6 +218,16 @@ func equalItems(a, b troupe.BoardItem) bool {
 		a.Status == b.Status && a.Owner == b.Owner
 }
 
+// BegunBy are the ids of the items that an agent has in progress.
+func (b board) BegunBy(owner string) (ids []string) {
+	for _, it := range b.Items {
+		if it.Status == troupe.BoardInProgress && strings.EqualFold(it.Owner, owner) {
+			ids = append(ids, it.ID)
+		}
+	}
+	return ids
+}
+
 // blockers are the items that keep one from being begun.
 func (b board) blockers(it troupe.BoardItem) (open []string) {
 	for _, id := range it.BlockedBy {
@@ -308,6 +318,63 @@ func (b board) whole(it troupe.BoardItem) string {
 // Open reports whether there is something left to be done.
 func (b board) Open() bool {
 	return slices.ContainsFunc(b.Items, func(x troupe.BoardItem) bool { return x.Status != troupe.BoardCompleted })
+}
+
+// Keeper is an item that waits for nothing, and what waits for it, directly or not.
+type Keeper struct {
+	Item    troupe.BoardItem
+	Waiting []troupe.BoardItem // those with an owner
+}
+
+// Waits reports whether an agent has an item that waits for this one.
+func (k Keeper) Waits(owner string) bool {
+	return slices.ContainsFunc(k.Waiting, func(x troupe.BoardItem) bool { return strings.EqualFold(x.Owner, owner) })
+}
+
+// Circle reports whether the owner of the item waits itself for another agent that waits for it.
+func (k Keeper) Circle() bool {
+	return k.Waits(k.Item.Owner) && slices.ContainsFunc(k.Waiting, func(x troupe.BoardItem) bool {
+		return !strings.EqualFold(x.Owner, k.Item.Owner)
+	})
+}
+
+// Keeping are the items that have an owner, wait for nothing, and keep items of others waiting.
+func (b board) Keeping() (out []Keeper) {
+	for _, it := range b.Items {
+		if it.Status == troupe.BoardCompleted || it.Owner == "" || len(b.blockers(it)) > 0 {
+			continue
+		}
+		k := Keeper{Item: it}
+		for _, x := range b.Items {
+			if x.Owner != "" && x.Status != troupe.BoardCompleted && b.waitsFor(x, it.ID) {
+				k.Waiting = append(k.Waiting, x)
+			}
+		}
+		if slices.ContainsFunc(k.Waiting, func(x troupe.BoardItem) bool {
+			return !strings.EqualFold(x.Owner,
+				it.Owner)
+		}) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// waitsFor reports whether an item waits for another one, or for one that does. There are no circles of items.
+func (b board) waitsFor(it troupe.BoardItem, id string) bool {
+	return slices.ContainsFunc(b.blockers(it), func(on string) bool {
+		i, ok := b.find(on)
+		return on == id || ok && b.waitsFor(b.Items[i], id)
+	})
+}
+
+// Lines lists items, a line each.
+func (b board) Lines(items []troupe.BoardItem) string {
+	var out strings.Builder
+	for _, it := range items {
+		out.WriteString(b.line(it) + "\n")
+	}
+	return out.String()
 }
 
 func number(id string) int { n, _ := strconv.Atoi(id); return n }

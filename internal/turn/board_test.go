@@ -126,3 +126,27 @@ func TestBoardHolds(t *testing.T) {
 		}
 	})
 }
+
+// TestKeeping: what keeps others waiting is an item that waits for nothing itself, and its owner may be in a circle
+// though no item is.
+func TestKeeping(t *testing.T) {
+	t.Parallel()
+	item := func(id, owner string, status troupe.BoardStatus, by ...string) troupe.BoardItem {
+		return troupe.BoardItem{ID: id, Owner: owner, Status: status, BlockedBy: by}
+	}
+	b := board{Items: []troupe.BoardItem{
+		item("1", "Ann", troupe.BoardInProgress), item("2", "Ben", troupe.BoardPending, "1"),
+		item("3", "ann", troupe.BoardPending, "2"), item("4", "Carl", troupe.BoardPending),
+		item("5", "Carl", troupe.BoardPending, "4"), item("6", "", troupe.BoardPending),
+		item("7", "Ben", troupe.BoardPending, "6"), item("8", "Ben", troupe.BoardCompleted),
+		item("9", "Ann", troupe.BoardPending, "8"),
+	}}
+	got := b.Keeping()
+	if len(got) != 1 || got[0].Item.ID != "1" || len(got[0].Waiting) != 2 || !got[0].Circle() || !got[0].Waits("BEN") {
+		t.Errorf("%+v", got)
+	}
+	b.Items[2].Owner = "Ben"
+	if got := b.Keeping(); len(got) != 1 || got[0].Circle() {
+		t.Errorf("%+v", got)
+	}
+}

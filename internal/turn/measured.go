@@ -36,8 +36,50 @@ func (c *changes) add(top string, p troupe.Checkpoint) {
 	}
 }
 
+// ran takes what a command changed into the evidence of the run, as far as it was watched, behind what was changed
+// before it.
+func ran(s *State, c *troupe.CommandRun) {
+	if c.Unseen() {
+		s.Evidence.Unseen++
+	}
+	if c.Watched == nil || len(c.Watched.Changed) == 0 {
+		return
+	}
+	files := slices.Clip(s.Evidence.Files)
+	for _, ch := range c.Watched.Changed {
+		i := slices.IndexFunc(files, func(has troupe.FileTouch) bool { return has.Path == ch.Path })
+		t := troupe.FileTouch{Path: ch.Path, Wrote: true, New: ch.New, Gone: ch.Gone, Uncounted: true}
+		switch {
+		case i < 0 && len(files) >= troupe.MostChanged:
+			s.Evidence.More++
+		case i < 0:
+			files = append(files, t)
+		case files[i].New && ch.Gone:
+			files = slices.Concat(files[:i], files[i+1:]) // it has come and gone
+		default:
+			files = slices.Clone(files)
+			t.New = files[i].New
+			t.Added, t.Removed = files[i].Added, files[i].Removed
+			files[i] = t
+		}
+	}
+	s.Evidence.Files, s.Evidence.More = files, s.Evidence.More+c.Watched.MoreChanged
+	w := *c.Watched // the files are listed once
+	w.Changed, w.MoreChanged = nil, 0
+	c.Watched = &w
+}
+
+// unmeasured reports whether a call that was announced may have changed files, and nothing says which: it was cut off,
+// or
+// its tool runs where only its server sees it.
+func unmeasured(c *Call, b *troupe.ToolFinished) bool {
+	return c.Child == "" && c.Wait == nil && b.Task == nil && len(b.Evidence.Files)+len(b.Evidence.Commands) == 0 &&
+		(b.Interrupt || !b.Result.IsError)
+}
+
 // Measured is the evidence of the run: of files in a folder that was made for the session what its checkpoints say, of
-// others what its tools wrote. So no file counts twice that a tool and a command have changed. Closed is what became of
+// others what its tools wrote, and what its commands did as far as they were watched. So no file counts twice that a
+// tool and a command have changed. Closed is what became of
 // the folder at the end of the run, which says how it differs from what it was when the run began; nil: the folder
 // stays, and its steps are added up.
 func Measured(s *State, closed *troupe.WorkspaceResult) troupe.Evidence {
@@ -50,7 +92,7 @@ func Measured(s *State, closed *troupe.WorkspaceResult) troupe.Evidence {
 		own, unsaved = changes{}, nil
 		own.add(w.Top, *closed.Run)
 	}
-	out.Files = nil
+	out.Files, out.More, out.Unseen = nil, 0, 0
 	for _, f := range s.Evidence.Files {
 		same := func(t troupe.FileTouch) bool { return t.Path == f.Path }
 		// What no checkpoint has is known from the tools alone.

@@ -121,3 +121,66 @@ func ended() troupe.MailDelivered {
 	return troupe.MailDelivered{Mail: []troupe.Mail{{Kind: troupe.MailTaskEnded,
 		Ended: &troupe.Outcome{Kind: troupe.TaskShell, Task: "b", Status: troupe.Completed}}}}
 }
+
+// TestMeasuredCommands: in a folder that is not the session's own what watched commands changed counts beside what its
+// tools wrote, in the order in which it was done; and it is said of how many calls that is not known.
+func TestMeasuredCommands(t *testing.T) {
+	t.Parallel()
+	run := func(call int, level troupe.Level, w *troupe.Watched) troupe.Body {
+		b := finished(call)
+		b.Evidence.Commands = []troupe.CommandRun{{Command: "make", Sandbox: level, Watched: w}}
+		return b
+	}
+	changed := func(files ...troupe.FileChanged) *troupe.Watched { return &troupe.Watched{Changed: files} }
+	a, gone, come := troupe.FileChanged{Path: "/p/a"}, troupe.FileChanged{Path: "/p/b", Gone: true},
+		troupe.FileChanged{Path: "/p/b", New: true}
+	edit := finished(0, troupe.FileTouch{Path: "/p/a", Wrote: true, Added: 1})
+	cut := finished(0)
+	cut.Interrupt, cut.Result.IsError = true, true
+	failed := finished(0)
+	failed.Result.IsError = true
+	for name, tt := range map[string]struct {
+		w      troupe.Workspace
+		events []troupe.Body
+		want   string
+		unseen int
+	}{
+		"tool and command": {troupe.Workspace{}, []troupe.Body{troupe.ToolStarted{Reply: 1}, edit,
+			run(1, troupe.LevelWorkspace, changed(a, come))}, "[/p/a +1 by a command /p/b by a command]", 0},
+		"come and gone": {troupe.Workspace{}, []troupe.Body{run(0, troupe.LevelWorkspace, changed(come)),
+			run(1, troupe.LevelGranted, changed(gone))}, "[]", 0},
+		"gone": {troupe.Workspace{}, []troupe.Body{run(0, troupe.LevelWorkspace, changed(gone))},
+			"[/p/b by a command gone]", 0},
+		"unconfined": {troupe.Workspace{}, []troupe.Body{run(0, "", nil), run(1, troupe.LevelWorkspace,
+			&troupe.Watched{Blind: true})}, "[]", 2},
+		"read-only": {troupe.Workspace{}, []troupe.Body{run(0, troupe.LevelReadOnly, &troupe.Watched{Blind: true})},
+			"[]", 0},
+		"cut off": {troupe.Workspace{}, []troupe.Body{troupe.ToolStarted{Reply: 1}, cut}, "[]", 1},
+		"failed":  {troupe.Workspace{}, []troupe.Body{troupe.ToolStarted{Reply: 1}, failed}, "[]", 0},
+		"in its own folder": {own(), []troupe.Body{run(0, troupe.LevelWorkspace, changed(troupe.FileChanged{
+			Path: "/w/x"}, troupe.FileChanged{Path: "/elsewhere"})), run(1, "", nil)}, "[/elsewhere by a command]", 0},
+	} {
+		s, err := placed(t, tt.w, "p", tt.events...)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got := turn.Measured(&s, nil)
+		var said []string
+		for _, f := range got.Files {
+			text := f.Path
+			if f.Added > 0 {
+				text += fmt.Sprintf(" +%d", f.Added)
+			}
+			if f.Uncounted {
+				text += " by a command"
+			}
+			if f.Gone {
+				text += " gone"
+			}
+			said = append(said, text)
+		}
+		if fmt.Sprint(said) != tt.want || got.Unseen != tt.unseen {
+			t.Errorf("%s: %v, %d unseen; want %s, %d", name, said, got.Unseen, tt.want, tt.unseen)
+		}
+	}
+}

@@ -12,7 +12,7 @@ import (
 // input; the same state and inputs always give the same action.
 func Next(s *State, in Inputs) Action {
 	d := decision{s: s, in: &in}
-	act := d.hook(d.next())
+	act := verify(&d, d.hook(d.next()))
 	p, ok := act.(Park)
 	if !ok {
 		return act
@@ -60,6 +60,11 @@ func (d *decision) next() Action {
 		return Park{}
 	case d.s.open > 0:
 		return d.work()
+	case verifying(d.s):
+		if mail := endOfCheck(d); len(mail) > 0 {
+			return Deliver{mail}
+		}
+		return Park{} // words wait: the run has said what it has to say
 	case d.in.Hold:
 		return Park{}
 	case d.s.report.over():
@@ -251,7 +256,7 @@ const maxGathers = 5
 
 // windDown stops what is under way, gives every call its result, and ends.
 func (d *decision) windDown(end Action) Action {
-	if mail := d.endsOfCalls(); len(mail) > 0 {
+	if mail := append(d.endsOfCalls(), endOfCheck(d)...); len(mail) > 0 {
 		return Deliver{mail}
 	}
 	skip := d.notBegun()
@@ -261,7 +266,7 @@ func (d *decision) windDown(end Action) Action {
 	switch {
 	case len(skip) > 0:
 		return Skip{skip, "not run: the run was stopped before its turn came"}
-	case d.s.seal.open || d.s.open > 0:
+	case d.s.seal.open || d.s.open > 0 || verifying(d.s):
 		return Interrupt{}
 	case len(d.ofThisRun()) > 0:
 		return Deliver{d.ofThisRun()} // else it would begin the next run at once

@@ -37,12 +37,12 @@ func RenderNotification(o troupe.Outcome) string {
 	if o.Kind == troupe.TaskShell {
 		return b.String()
 	}
-	b.WriteString("\n<runtime-evidence>\n")
+	b.WriteByte('\n')
+	renderVerified(&b, o.Verified)
+	b.WriteString("<runtime-evidence>\n")
 	renderEvidence(&b, o.Evidence)
 	renderWorkspace(&b, o.Workspace)
-	for _, name := range o.Stopped {
-		fmt.Fprintf(&b, "command in the background, ended with the agent: %s\n", value(name, maxValue))
-	}
+	renderHanded(&b, o.Handed)
 	b.WriteString("</runtime-evidence>")
 	return b.String()
 }

@@ -67,22 +67,25 @@ type ofTree struct {
 
 // exchange is how far the session has come in talking to its model.
 type exchange struct {
-	reply       int         // number of the last whole reply
-	seal        seal        // the last model call
-	fault       *modelFault // how it failed, until one succeeds or a run begins
-	last        lastReply   // what the last reply was
-	mail        []int64     // events whose content no seal has covered yet, besides the reply's
-	asked       []int64     // events with words of people and agents that no reply has followed yet
-	replied     int64       // event of the last reply if no seal has covered it yet, else 0
-	told        string      // what the session was told holds for it
-	instructed  []string    // files of instructions it was told besides, since the last summary
-	nudges      int         // replies in a row that said nothing or were cut
-	spoken      int         // replies before it was last set to work by more than the ends of its tasks
-	lostEnd     cut         // of the log, if a repair could not save it
-	skills      following   // the skills that it uses
-	mute        mute        // of its agents, the one whose model was silent for longest when it was ended in this run
-	hooks       hooked
-	forks       int  // that people had it make
+	reply      int         // number of the last whole reply
+	seal       seal        // the last model call
+	fault      *modelFault // how it failed, until one succeeds or a run begins
+	last       lastReply   // what the last reply was
+	mail       []int64     // events whose content no seal has covered yet, besides the reply's
+	asked      []int64     // events with words of people and agents that no reply has followed yet
+	replied    int64       // event of the last reply if no seal has covered it yet, else 0
+	told       string      // what the session was told holds for it
+	instructed []string    // files of instructions it was told besides, since the last summary
+	nudges     int         // replies in a row that said nothing or were cut
+	spoken     int         // replies before it was last set to work by more than the ends of its tasks
+	lostEnd    cut         // of the log, if a repair could not save it
+	skills     following   // the skills that it uses
+	mute       mute        // of its agents, the one whose model was silent for longest when it was ended in this run
+	hooks      hooked
+	forks      int // that people had it make
+	// chat counts the messages between it and others since it last called another tool. The map is never changed, but
+	// replaced.
+	chat        map[troupe.SessionID]int
 	Summarized  bool // a summary has taken the place of all that was said before it, of a fork's parent too
 	compactOnly bool // the run was begun for a summary, and nobody has said anything since
 }
@@ -99,6 +102,10 @@ type ending struct {
 	again  *End  // that the run comes to once more, and does nothing else; nil: it works
 	leave  leave // the last wish of the lead of its team that it comes to an end
 	report report
+	// Queued is the session that has to end before the next run begins; "": none.
+	Queued  troupe.SessionID
+	handed  handed
+	checked checked
 }
 
 // halt is a stop as far as it has been heard of.

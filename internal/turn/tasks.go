@@ -62,6 +62,12 @@ func (f *fold) endTask(o troupe.Outcome, sent time.Time) {
 			}
 			if t.Kind == troupe.TaskShell && t.Status == troupe.TaskRunning {
 				commandEnded(f)
+				for _, c := range o.Evidence.Commands {
+					ran(f.s, &c)
+				}
+				if len(o.Evidence.Commands) == 0 {
+					f.s.Evidence.Unseen++
+				}
 			}
 			t.Status, t.EndedAt, t.End = o.TaskStatus(), end, f.e.Seq
 			if o.Output != "" {
@@ -131,6 +137,9 @@ func (f *fold) delivered(b troupe.MailDelivered) error {
 			f.restartClock(m)
 			f.prompted(m)
 			wishedAway(f, m)
+			if m.Message != nil && m.Message.Streak > 0 {
+				talkedTo(f, m.From, m.Message.Streak)
+			}
 			for _, touch := range m.Read {
 				saw(f.s, touch)
 			}

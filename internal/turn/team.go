@@ -2,6 +2,7 @@ package turn
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -20,6 +21,11 @@ func teamChanged(f *fold, b troupe.TeamChanged) error {
 		return f.refuse("only the main agent leads a team")
 	}
 	f.s.Team = b.Team
+	for _, m := range b.Members {
+		m.Status, m.EndedAt = troupe.TaskCompleted, f.e.At // idle
+		f.s.Tasks = append(f.s.Tasks, m)
+		f.s.forks = max(f.s.forks, m.Coord.Call+1) // what people make of the session is counted on from there
+	}
 	return nil
 }
 
@@ -48,6 +54,11 @@ func leaveBy(d *decision) (by time.Time) {
 	return by
 }
 
+// LeavesBy is when the run there is has to be over because the lead of its team wants that; zero: it does not.
+func LeavesBy(s *State, unread []troupe.Mail) time.Time {
+	return leaveBy(&decision{s: s, in: &Inputs{Unread: unread}})
+}
+
 // dismissed reports whether the run has had its time to come to an end.
 func dismissed(d *decision) bool {
 	by := leaveBy(d)
@@ -69,18 +80,66 @@ func renderMessage(m troupe.Mail) []troupe.Block {
 	if msg.Re != "" {
 		fmt.Fprintf(&b, " answers=%q", attr(string(msg.Re)))
 	}
-	if msg.Type == troupe.MessageShutdownResponse {
+	if msg.Type == troupe.MessageShutdownResponse || msg.Type.Answers() != "" {
 		fmt.Fprintf(&b, " approve=\"%v\"", msg.Approve)
 	}
 	fmt.Fprintf(&b, ">\n%s\n</agent-message>", troupe.Escape(troupe.JoinText(m.Blocks)))
-	if msg.Type == troupe.MessageShutdown {
+	switch msg.Type {
+	case troupe.MessagePlan:
+		b.WriteString("\n" + reminder("This member plans, and changes nothing before its plan is approved. Answer "+
+			"with SendMessage (type plan_approval_response, request_id "+attr(string(m.ID))+", approve true, or "+
+			"false with what to change)."+others(msg.Lead)))
+	case troupe.MessagePermission:
+		b.WriteString("\n" + reminder("This member waits for leave to do this. Answer with SendMessage (type "+
+			"permission_response, request_id "+attr(string(m.ID))+", approve true or false, and why). Allow only what "+
+			"you would do yourself for the user's task."+others(msg.Lead)))
+	case troupe.MessageWords, troupe.MessageShutdownResponse, troupe.MessagePlanResponse,
+		troupe.MessagePermissionResponse, troupe.MessageAssigned, troupe.MessageChatter:
+	case troupe.MessageShutdown:
 		b.WriteString("\n" + reminder("Your team's lead wants you to come to an end. Finish or undo what is half "+
 			"done, "+
 			"answer with SendMessage (type shutdown_response, request_id "+attr(string(m.ID))+", approve true, or "+
 			"false with why not), and end your turn. What is not over by "+
 			msg.Until.UTC().Format(time.TimeOnly)+" UTC is stopped."))
 	}
+	if msg.Chatter > 0 {
+		b.WriteString("\n" + reminder(Chatter(attr(msg.Name), msg.Chatter)))
+	}
 	return []troupe.Block{troupe.Text(b.String())}
+}
+
+// Chatter is what each of two agents is told that write to each other and do nothing.
+func Chatter(with string, messages int) string {
+	return fmt.Sprintf("You and %s have written each other %d messages, and neither has done anything between them. "+
+		"Do "+
+		"what is to be done, or end your turn: there is nothing to thank for. Your team's lead was told.", with,
+		messages)
+}
+
+// talkedTo counts a message to another agent. Each of a pair counts what both have written since its own last call of
+// a tool; the smaller number is since that of either, and it travels with the messages.
+func talkedTo(f *fold, to troupe.SessionID, read int) {
+	chat := maps.Clone(f.s.chat)
+	if chat == nil {
+		chat = make(map[troupe.SessionID]int)
+	}
+	if chat[to]++; read > 0 {
+		chat[to] = min(chat[to], read)
+	}
+	f.s.chat = chat
+}
+
+// Streak is how many messages the session and another one have written to each other since either has done anything.
+func Streak(s *State, with troupe.SessionID) int { return s.chat[with] }
+
+// others says whose yes counts where the lead's does not.
+func others(part troupe.LeadPart) string {
+	if part == troupe.LeadMay {
+		return ""
+	}
+	return " Your mode does not allow by itself what it would do then, so that a yes is the user's, who is asked " +
+		"too; " +
+		"your no counts."
 }
 
 // age is how long ago something was, in words.

@@ -42,6 +42,9 @@ func (f *fold) toolFinished(b troupe.ToolFinished) error {
 		return err
 	}
 	touched(f, c, c.Stage == CallStarted, &b)
+	if c.Stage == CallStarted && unmeasured(c, &b) {
+		f.s.Evidence.Unseen++
+	}
 	f.settleRequest(c, nil)
 	release(f, c)
 	f.move(c, CallDone)
@@ -63,6 +66,15 @@ func (f *fold) toolFinished(b troupe.ToolFinished) error {
 	case c.Child != "":
 		f.endTask(troupe.Outcome{Session: c.Child, Status: troupe.Cancelled}, time.Time{})
 	}
+	for _, t := range b.Tasks {
+		f.setTask(t)
+	}
+	if len(b.Sent) == 0 {
+		f.s.chat = nil
+	}
+	for _, to := range b.Sent {
+		talkedTo(f, to, 0)
+	}
 	f.s.open--
 	t := &f.s.Session.Tally
 	t.ToolUses++
@@ -78,6 +90,7 @@ func (f *fold) toolFinished(b troupe.ToolFinished) error {
 		}
 	}
 	for _, c := range b.Evidence.Commands {
+		ran(f.s, &c)
 		c.Command, _ = Cap(c.Command, maxCommand)
 		f.s.Evidence.Commands = append(f.s.Evidence.Commands, c)
 	}

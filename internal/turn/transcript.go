@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"slices"
@@ -199,15 +200,15 @@ func RenderOutcome(o troupe.Outcome) string {
 		b.WriteString("(it ended without a final text)\n")
 	}
 	b.WriteString(rest(o, text, cut))
-	b.WriteString("</agent-result>\n<runtime-evidence>\n")
+	b.WriteString("</agent-result>\n")
+	renderVerified(&b, o.Verified)
+	b.WriteString("<runtime-evidence>\n")
 	if o.Error != "" {
 		fmt.Fprintf(&b, "error: %s\n", value(o.Error, maxError))
 	}
 	renderEvidence(&b, o.Evidence)
 	renderWorkspace(&b, o.Workspace)
-	for _, name := range o.Stopped {
-		fmt.Fprintf(&b, "command in the background, ended with the agent: %s\n", value(name, maxValue))
-	}
+	renderHanded(&b, o.Handed)
 	fmt.Fprintf(&b, "usage: %d tokens, %d tool uses, %d ms\n</runtime-evidence>",
 		o.Tally.Usage.Total(), o.Tally.ToolUses, o.DurationMS)
 	return b.String()
@@ -236,13 +237,52 @@ func rest(o troupe.Outcome, shown string, cut int) string {
 		cut, value(o.Output, maxError), strings.Count(shown, "\n")+1)
 }
 
+// renderVerified are the words of the agent that checked the work, marked as such.
+func renderVerified(b *strings.Builder, v *troupe.Verified) {
+	if v == nil || v.Text == "" {
+		return
+	}
+	b.WriteString(warning(troupe.Outcome{Handed: troupe.Handed{Flags: v.Flags}}))
+	fmt.Fprintf(b, "<verify-report agent=%q id=%q verdict=%q>\n%s\n</verify-report>\n", attr(v.Name), v.Session,
+		cmp.Or(v.Verdict, "none"), troupe.Escape(strings.TrimSpace(v.Text)))
+}
+
+// renderHanded is what the runtime has to say of a result beside what it measured.
+func renderHanded(b *strings.Builder, h troupe.Handed) {
+	if v := h.Verified; v != nil && v.Verdict != "" {
+		fmt.Fprintf(b, "verified by agent %s in a folder of its own: %s\n", value(v.Name, maxValue), v.Verdict)
+		for _, c := range v.Commands {
+			fmt.Fprintf(b, "it ran: %s → exit %d\n", value(c.Command, maxValue), c.ExitCode)
+		}
+	} else if v != nil {
+		fmt.Fprintf(b, "not verified: %s\n", value(v.Why, maxError))
+	}
+	if h.Unchecked != "" {
+		fmt.Fprintf(b, "not checked by a model: %s\n", value(h.Unchecked, maxError))
+	}
+	for _, name := range h.Stopped {
+		fmt.Fprintf(b, "command in the background, ended with the agent: %s\n", value(name, maxValue))
+	}
+}
+
+// RenderMeasured is evidence as whoever reads a result is told it.
+func RenderMeasured(e troupe.Evidence) string {
+	var b strings.Builder
+	renderEvidence(&b, e)
+	return b.String()
+}
+
 func renderEvidence(b *strings.Builder, e troupe.Evidence) {
 	for _, f := range e.Files[:min(len(e.Files), maxFiles)] {
 		what := "written"
 		if f.Gone {
 			what = "removed"
 		}
-		fmt.Fprintf(b, "file %s: %s (+%d -%d lines)\n", what, value(f.Path, maxValue), f.Added, f.Removed)
+		lines := fmt.Sprintf("+%d -%d lines", f.Added, f.Removed)
+		if f.Uncounted {
+			lines = "by a command"
+		}
+		fmt.Fprintf(b, "file %s: %s (%s)\n", what, value(f.Path, maxValue), lines)
 	}
 	more(b, max(0, len(e.Files)-maxFiles)+e.More, "files written")
 	for _, c := range e.Commands[:min(len(e.Commands), maxCommands)] {
@@ -258,6 +298,9 @@ func renderEvidence(b *strings.Builder, e troupe.Evidence) {
 		fmt.Fprintf(b, "denied: %s: %s\n", value(d.Tool, maxValue), value(d.Why, maxValue))
 	}
 	more(b, len(e.Denied)-maxRefusals, "denied calls")
+	if e.Unseen > 0 {
+		fmt.Fprintf(b, "what %d of its calls changed is not known: the runtime does not see it\n", e.Unseen)
+	}
 	if len(e.Files)+len(e.Commands) == 0 {
 		b.WriteString("no files written by its tools, no commands run\n")
 	}

@@ -21,6 +21,7 @@ func routes() []Route {
 		route("list-sessions", get, all, "List main agents' sessions, the newest first"),
 		route("find-session", get, one, "Find a session by what people call it"),
 		route("tree", get, one+"/tree", "All sessions of a session's tree, and who runs it"),
+		route("team", get, one+"/team", "The team that a session's main agent leads, and what each member is at"),
 		route("events", get, one+"/events", "Read a session's log, page by page or as a stream"),
 		route("report", get, one+"/report", "What the whole tree of a session has come to"),
 		route("cost", get, one+"/cost", "The bill of a tree, agent by agent, and its limits"),

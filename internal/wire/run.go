@@ -63,6 +63,15 @@ type Role struct {
 	// says.
 	Worktree *string `json:"worktree,omitempty"`
 	Agents   string  `json:"agents,omitempty"`
+	// Team has it lead a team from its birth on.
+	Team *NewTeam `json:"team,omitempty"`
+}
+
+// NewTeam is a team that a session begins with: a standing one of the settings, or one of a size.
+type NewTeam struct {
+	Name string `json:"name,omitempty" doc:"A team of the settings; without one, size and type say what it is"`
+	Size int    `json:"size,omitempty" doc:"How many agents it has, the main one among them"`
+	Type string `json:"type,omitempty" doc:"Of its members; empty for the general one"`
 }
 
 // Begun is a tree that was set to work.

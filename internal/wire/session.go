@@ -53,8 +53,10 @@ type Session struct {
 	ActiveMS   int64     `json:"active_ms,omitempty" doc:"Of all its runs together, without the time between them; only in a report"`
 
 	// Flags are what the check of its result found; none for a main agent.
-	Flags    []troupe.Flag `json:"flags,omitempty" doc:"What the check of its last result found that its reader should know; only in a report"`
-	Evidence *Evidence     `json:"evidence,omitempty" doc:"What was measured in its last run; only in a report, of agents that ended"`
+	Flags     []troupe.Flag `json:"flags,omitempty" doc:"What the check of its last result found that its reader should know; only in a report"`
+	Verified  *Verified     `json:"verified,omitempty" doc:"What came of the check of its last result by a Verification agent, if the call asked for one; only in a report"`
+	Unchecked string        `json:"unchecked,omitempty" doc:"Why the model that was to check its last result has not; only in a report"`
+	Evidence  *Evidence     `json:"evidence,omitempty" doc:"What was measured in its last run; only in a report, of agents that ended"`
 	// Kept is nil if it had no folder of its own.
 	Kept *troupe.WorkspaceResult `json:"kept,omitempty" doc:"What became of its own folder at the end of its last run; only in a report"`
 	// Tree is what its whole tree adds up to; nil for a sub-agent.

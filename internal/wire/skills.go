@@ -78,10 +78,12 @@ type SkillCheck struct {
 
 // BuiltInCommands are those of the conversation, with their other names. No file takes the place of one.
 func BuiltInCommands() []string {
-	return []string{"agent", "agents", "background", "bg", "bill", "bye", "clear", "compact", "context", "continue",
+	return []string{"agent", "agents", "background", "bg", "bill", "board", "bye", "clear", "compact", "context",
+		"continue",
 		"cost", "diff", "exit", "expand", "fg", "foreground", "fork", "h", "help", "hooks", "jobs", "kill", "log",
 		"mcp", "memory", "merge", "mode", "model", "new", "permissions", "plans", "ps", "q", "quit", "reset", "resume",
-		"show", "skills", "status", "stop", "task", "tasks", "todo", "todos", "transcript", "undo", "usage",
+		"roster", "show", "skills", "status", "stop", "task", "tasks", "team", "todo", "todos", "transcript", "undo",
+		"usage",
 		"worktree", "worktrees"}
 }
 

@@ -40,8 +40,15 @@ type Report struct {
 	// Suspects asks, of a run whose model was not to be had, what may be wrong with it.
 	Suspects string    `json:"suspects,omitempty"`
 	Agents   []Session `json:"agents"`
+	Common
+}
+
+// Common is what the agents of a tree have together.
+type Common struct {
 	// Scratchpad is nil if there is nothing in it.
 	Scratchpad *Scratchpad `json:"scratchpad,omitempty" doc:"The folder that its agents share, if anything is in it"`
+	// Team is nil if there is none.
+	Team *Team `json:"team,omitempty" doc:"The team that the main agent leads; only of troupe show"`
 }
 
 // Scratchpad is the folder that the agents of a tree share.

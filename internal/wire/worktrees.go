@@ -13,7 +13,7 @@ type WorktreeQuery struct {
 	All bool `json:"all,omitempty"`
 	// Name is that of one, a beginning that no other has, or its session as Find takes it; "": all.
 	Name string `json:"name,omitempty"`
-	// Names: what they hold is not looked at, so that the answer is quick.
+	// Names: what they hold, and how large they are, is not looked at, so that the answer is quick.
 	Names bool `json:"names,omitempty"`
 }
 
@@ -37,6 +37,7 @@ type Worktree struct {
 	Session troupe.SessionID     `json:"session" doc:"Whose it is"`
 	Agent   string               `json:"agent,omitempty" doc:"The path of that session; empty if it was removed"`
 	Status  troupe.Status        `json:"status,omitempty"`
+	Left    bool                 `json:"left,omitempty" doc:"That session went back out of it, and works elsewhere"`
 	Folder  string               `json:"folder"`
 	There   bool                 `json:"there" doc:"The folder exists. If not, its work is kept on the branch"`
 	Of      string               `json:"of" doc:"The tree that it is beside"`
@@ -66,6 +67,7 @@ type WorktreeSums struct {
 type WorktreeDiff struct {
 	Worktree Worktree `json:"worktree"`
 	Text     string   `json:"text"`
+	Cut      bool     `json:"cut,omitempty" doc:"It is longer than what is given to read"`
 }
 
 // WorktreeLook asks for that.
@@ -73,6 +75,8 @@ type WorktreeLook struct {
 	WorktreeQuery
 
 	Stat bool `json:"stat,omitempty"` // only how much of each file
+	// Patch: as git apply takes it, whole and with what binary files hold; else the first megabyte, to read.
+	Patch bool `json:"patch,omitempty"`
 }
 
 // WorktreeMerge asks to bring one's work to the tree that it is beside.

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,18 +47,13 @@ type changed struct {
 // command lists what one command of git changes. It reports whether that can be known.
 func (c *changed) command(name string, args []string) bool {
 	commits := c.commits(name, args)
-	has := func(options ...string) bool {
-		return slices.ContainsFunc(args, func(a string) bool { return slices.Contains(options, a) })
-	}
 	switch name {
 	case "checkout", "switch", "reset", "restore":
 		for _, commit := range commits {
 			c.diff("HEAD", commit)
 		}
-		if name == "restore" || has("--", ".", "--hard", "--merge", "--keep", "-f", "--force", "--discard-changes") ||
-			len(commits) == 0 {
-			c.diff("HEAD") // what was changed and not committed goes back to what it was
-		}
+		// What was changed and not committed may go back to what it was, by many options and what stands for them.
+		c.diff("HEAD")
 		return true
 	case "merge":
 		for _, commit := range commits {
@@ -91,8 +87,11 @@ func (c *changed) command(name string, args []string) bool {
 				commit = commits[0]
 			}
 			c.diff(commit+"^1", commit)
+			before := c.err
 			c.list("ls-tree", "-r", "-z", "--name-only", commit+"^3")
-			c.err = nil // it holds no untracked files, or there is none
+			if _, none := errors.AsType[*git.Error](c.err); none {
+				c.err = before // it holds no untracked files, or there is none
+			}
 		}
 		return true
 	}
@@ -102,7 +101,8 @@ func (c *changed) command(name string, args []string) bool {
 // ownFile adds a file of the repository's own.
 func (c *changed) ownFile(name string) {
 	out := git.Capped{Limit: 64 << 10}
-	if c.err = c.ask(&out, "rev-parse", "--git-path", name); c.err != nil {
+	if err := c.ask(&out, "rev-parse", "--git-path", name); err != nil {
+		c.err = err
 		return
 	}
 	if name = strings.TrimSpace(out.Buf.String()); !filepath.IsAbs(name) {
@@ -159,6 +159,9 @@ func (c *changed) lines(nameIn func(line string) string, args ...string) {
 	if err := c.ask(&out, args...); err != nil {
 		c.err = err
 		return
+	}
+	if out.Cut {
+		c.err = errors.New("git names more files than can be looked at")
 	}
 	for line := range strings.SplitSeq(out.Buf.String(), "\x00") {
 		if name := nameIn(line); name != "" && !c.seen[name] {

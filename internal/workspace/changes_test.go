@@ -1,12 +1,16 @@
 package workspace
 
 import (
+	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/troupe-dev/troupe/internal/workspace/git"
 )
 
 // A file that only looks changed, by its times, is not one that git would change: every file of a tree that was
@@ -18,7 +22,7 @@ func TestChangesLookAtContent(t *testing.T) {
 	dir := t.TempDir()
 	environ := append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a",
 		"GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
-	git := func(args ...string) {
+	run := func(args ...string) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), "git", args...)
 		cmd.Dir, cmd.Env = dir, environ
@@ -31,9 +35,9 @@ func TestChangesLookAtContent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	git("init", "-q", "-b", "main")
-	git("add", ".")
-	git("commit", "-q", "-m", "first")
+	run("init", "-q", "-b", "main")
+	run("add", ".")
+	run("commit", "-q", "-m", "first")
 	for _, name := range []string{"same", "changed", "run\there"} {
 		if err := os.Chtimes(filepath.Join(dir, name), time.Unix(1e9, 0), time.Unix(1e9, 0)); err != nil {
 			t.Fatal(err)
@@ -52,5 +56,38 @@ func TestChangesLookAtContent(t *testing.T) {
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %q (%v), want %q", args, got, err, want)
 		}
+	}
+	// However an option is written that has git take back what is not committed.
+	for _, args := range [][]string{{"checkout", "HEAD", "changed"}, {"checkout", "-qf", "main"},
+		{"checkout", "--forc", "main"}, {"switch", "--discard", "main"}, {"switch", "-fq", "main"},
+		{"reset", "--har", "HEAD"}} {
+		if got, err := Changes(t.Context(), dir, environ, args); err != nil || !slices.Contains(got, want[0]) {
+			t.Errorf("%s: %q (%v)", args, got, err)
+		}
+	}
+}
+
+// TestChangesKeepsErrors: what one of several looks could not tell is not forgotten for those behind it, and a list
+// that was cut is not taken for a whole one.
+func TestChangesKeepsErrors(t *testing.T) {
+	slow := errors.New("git took too long")
+	for _, args := range [][]string{{"stash", "pop"}, {"rebase", "--exec", "make", "main"}, {"reset", "--hard"}} {
+		c := changed{top: "/top", seen: map[string]bool{}, ask: func(out *git.Capped, args ...string) error {
+			if slices.Contains(args, "diff") {
+				return slow
+			}
+			_, err := io.WriteString(out, "name")
+			return err
+		}}
+		if known := c.command(args[0], args[1:]); !known || !errors.Is(c.err, slow) {
+			t.Errorf("%s: %v, %v", args, known, c.err)
+		}
+	}
+	c := changed{top: "/top", seen: map[string]bool{}, ask: func(out *git.Capped, _ ...string) error {
+		out.Cut = true
+		return nil
+	}}
+	if c.list("ls-files", "-z"); c.err == nil {
+		t.Error("a list that was cut is taken for whole")
 	}
 }

@@ -43,6 +43,7 @@ func asks() []ask {
 	}
 	for _, id := range []troupe.SessionID{Root, Child, Absent} {
 		add("Tree", func(ctx context.Context, a api.API) (any, error) { return a.Tree(ctx, id) })
+		add("Team", func(ctx context.Context, a api.API) (any, error) { return a.Team(ctx, id) })
 		add("Report", func(ctx context.Context, a api.API) (any, error) { return a.Report(ctx, id) })
 		add("Cost", func(ctx context.Context, a api.API) (any, error) { return a.Cost(ctx, id) })
 		add("Context", func(ctx context.Context, a api.API) (any, error) { return a.Context(ctx, id) })

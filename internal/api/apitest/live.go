@@ -72,7 +72,7 @@ func Live(t *testing.T, a api.API, caller troupe.Caller) {
 		"Models",
 		"Memories", "Plans", "PlanUndo", "Plugins", "Report",
 		"Request", "Requests",
-		"Rules", "Servers", "Skills", "StatusLine", "Tasks", "Tree", "Turns", "Untrusted", "Wait", "Workflows",
+		"Rules", "Servers", "Skills", "StatusLine", "Tasks", "Team", "Tree", "Turns", "Untrusted", "Wait", "Workflows",
 		"DiffWorktree", "Worktrees",
 	}
 	// Nothing of these is in a log, or the log is gone.

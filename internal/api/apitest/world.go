@@ -197,6 +197,14 @@ func (w *World) Tree(_ context.Context, id troupe.SessionID) (wire.Tree, error) 
 	return out, nil
 }
 
+func (w *World) Team(_ context.Context, id troupe.SessionID) (wire.Team, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, err := w.session(id)
+	return wire.Team{Name: "login", Members: []wire.Teammate{{ID: s.ID, Name: "Bob", State: wire.TeammateIdle,
+		Said: "a\nb <c>", Items: []string{"1"}}}}, err
+}
+
 func (w *World) Report(_ context.Context, root troupe.SessionID) (wire.Report, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/live"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -264,18 +265,30 @@ func (v *conversation) find(word string) (troupe.SessionID, error) {
 	return id, nil
 }
 
-// listTodos shows all of the list of which the foot of the conversation shows a part.
-func listTodos(_ context.Context, v *conversation, _ string) error {
-	lines := v.board.work.Todos()
-	if len(lines) == 0 {
+// showBoard is /board: all of the list of which the foot of the conversation shows a part, as `troupe board` shows it.
+func showBoard(ctx context.Context, v *conversation, _ string) error {
+	var board live.Board
+	if err := board.Read(ctx, v.trees.api, v.tree.root); err != nil {
+		return err
+	}
+	if len(board.Items()) == 0 {
 		v.say("There is no list: the main agent makes one for work of several steps.")
 		return nil
 	}
-	for i := range lines {
-		lines[i] = console.Line(lines[i], 0)
+	return printed(v, func(c *console.Console) error { return board.Write(c.Out) })
+}
+
+// showTeam is /team.
+func showTeam(ctx context.Context, v *conversation, _ string) error {
+	team, err := v.trees.api.Team(ctx, v.tree.root)
+	if err != nil {
+		return err
 	}
-	v.say(strings.Join(lines, "\n"))
-	return nil
+	text, err := prints(v, func(c *console.Console) error { return c.Team(team) })
+	if err == nil {
+		v.flow(v.wrap(text)) // in the colors of its agents
+	}
+	return err
 }
 
 // fixed is a blank at which no row ends.

@@ -17,14 +17,20 @@ func placeOf(v *conversation) wire.Place {
 
 // printed shows what a command of the command line prints, as wide as the screen is.
 func printed(v *conversation, write func(c *console.Console) error) error {
+	text, err := prints(v, write)
+	if err == nil {
+		v.say(text)
+	}
+	return err
+}
+
+// prints is what a command of the command line prints, as wide as the screen is.
+func prints(v *conversation, write func(c *console.Console) error) (string, error) {
 	var b strings.Builder
 	c := *v.c
 	c.Out, c.Err, c.Width, c.Cwd = &b, &b, v.width(), v.trees.next.Cwd
-	if err := write(&c); err != nil {
-		return err
-	}
-	v.say(b.String())
-	return nil
+	err := write(&c)
+	return b.String(), err
 }
 
 // listServers is /mcp: the servers that hold here, or one of them.

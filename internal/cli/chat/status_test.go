@@ -130,7 +130,7 @@ func TestHelpFitsTheScreen(t *testing.T) {
 			p.Keys("/help\r")
 			p.shows("words on the line.")
 			p.Keys("/t\t")
-			p.sees("\n/tasks   /todos\n> /t") // not before the Tab has been heard
+			p.sees("\n/tasks   /team\n> /t") // not before the Tab has been heard
 		})
 	f := newFake(nil)
 	p := sit(t, f, wire.Begin{})

@@ -159,8 +159,11 @@ func showDiff(ctx context.Context, v *conversation, words string) error {
 	text := strings.Join(lines[:min(len(lines), diffLines)], "")
 	v.flow(hung(console.PaintDiff(v.color, strings.TrimRight(text, "\n")), v.width()) + "\n")
 	if more > 0 {
-		v.say(fmt.Sprintf("… %s; in a terminal `troupe diff %s` shows all.", console.Count(more, "more line"),
-			console.Line(d.Worktree.Name, 64)))
+		count := console.Count(more, "more line")
+		if d.Cut {
+			count = "more than " + count
+		}
+		v.say(fmt.Sprintf("… %s; in a terminal `troupe diff %s` shows all.", count, console.Line(d.Worktree.Name, 64)))
 	}
 	return nil
 }

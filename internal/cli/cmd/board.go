@@ -59,13 +59,12 @@ func showBoard(ctx context.Context, c *console.Console, a api.API, ref string, f
 	if len(board.Items()) == 0 && !f.follow {
 		return c.Say("There are no tasks on the list.")
 	}
-	lines, said := board.Lines(), make(map[string]int)
-	for i, it := range board.Items() {
-		fmt.Fprintln(c.Out, lines[i])
-		printComments(c, it, said)
+	if err := board.Write(c.Out); err != nil || !f.follow {
+		return err
 	}
-	if !f.follow {
-		return nil
+	said := make(map[string]int)
+	for _, it := range board.Items() {
+		said[it.ID] = len(it.Comments)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

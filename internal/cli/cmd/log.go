@@ -13,6 +13,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/live"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -152,6 +153,9 @@ func describeEvent(e troupe.Event) string {
 		}
 		text := line("born as %s on %s%s, tools %s", b.Profile.Kind(), b.Profile.Model, mode,
 			strings.Join(b.Profile.Tools, " "))
+		if b.Profile.Writes != nil {
+			text += ", may change only " + console.Line(strings.Join(b.Profile.Writes, ", "), 0)
+		}
 		for _, note := range b.Profile.Notes {
 			text += "; " + console.Line(note, 0)
 		}
@@ -286,6 +290,33 @@ func describeAuto(e troupe.Event) string {
 	return ""
 }
 
+// describeHandoff is what the model and the agent that check a result are asked, and say.
+func describeHandoff(e troupe.Event) string {
+	switch b := e.Body.(type) {
+	case troupe.HandoffAsked:
+		return line("the model that checks results is asked about reply %d (%s)", b.Reply, console.Model(b.Model))
+	case troupe.VerifyStarted:
+		if b.Task == nil {
+			return line("its work is not verified: %s", console.Line(b.Refused, 0))
+		}
+		return line("its work is verified by agent %s, child %s", b.Task.Name, b.Task.ID)
+	case troupe.VerifyEnded:
+		return line("agent %s has verified it: %s", b.Outcome.Name, cmp.Or(troupe.VerdictOf(b.Outcome.Result),
+			"no verdict ("+console.EndWord(string(b.Outcome.Status))+")"))
+	case troupe.HandoffJudged:
+		word := "flags it"
+		switch {
+		case b.Failed:
+			word = "gives no verdict"
+		case b.Effect == troupe.Allow:
+			word = "has nothing against it"
+		}
+		return line("the model that checks results %s: %s · %s tokens · %s", word, console.Line(b.Why, 0),
+			troupe.FormatTokens(b.Usage.Total()), b.Cost)
+	}
+	return ""
+}
+
 // describePlace is what was done to the session's own folder.
 func describePlace(e troupe.Event) string {
 	switch b := e.Body.(type) {
@@ -365,13 +396,20 @@ func describeCall(e troupe.Event) string {
 		if b.Outcome.Error != "" {
 			text += ": " + console.Line(b.Outcome.Error, 0)
 		}
+		text += indent(console.Verified(b.Outcome.Verified))
+		if b.Outcome.Unchecked != "" {
+			text += indent(console.Line(b.Outcome.Unchecked, 0))
+		}
 		return text + indent(console.Flags(b.Outcome.Flags)) + indent(console.Workspace(b.Outcome.Workspace))
 	}
+	if text := describeHandoff(e); text != "" {
+		return text
+	}
+	if b, ok := e.Body.(troupe.Queued); ok {
+		return line("%s", cmp.Or(b.Why, "waits for an active slot"))
+	}
 	if b, ok := e.Body.(troupe.TeamChanged); ok {
-		if b.Team == nil {
-			return "leads no team any more"
-		}
-		return line("leads the team %s: %s", b.Team.Name, cmp.Or(b.Team.Description, "it says no more"))
+		return console.Line(live.Team(b), 0)
 	}
 	return string(e.Body.Kind())
 }

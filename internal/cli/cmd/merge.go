@@ -19,12 +19,13 @@ func newDiff(c *console.Console) *cobra.Command {
 		Use: "diff NAME", Short: "Show what an agent changed in a folder of its own", Args: console.Args(1, 1),
 		Long: `Show what was changed in a folder that an agent has of its own since it began, committed or not, as git
 diff does. NAME is that of the worktree beside this folder, or of its agent, a beginning that no other has,
-or its session. One beside another folder is found by the whole id of its session only.`,
+or its session. One beside another folder is found by the whole id of its session only. In a pipe or a file
+it is a patch for git apply, whole and with what binary files hold.`,
 		Example:           "troupe diff fixer\ntroupe diff fixer --stat\ntroupe diff 7k3f | git apply",
 		ValidArgsFunction: c.Worktrees,
 		RunE: inHome(c, func(ctx context.Context, a api.API, args []string) error {
 			d, err := a.Setup().Workspaces().DiffWorktree(ctx,
-				wire.WorktreeLook{WorktreeQuery: one(c, args), Stat: stat})
+				wire.WorktreeLook{WorktreeQuery: one(c, args), Stat: stat, Patch: !c.OutTTY})
 			switch {
 			case err != nil:
 				return err
@@ -38,6 +39,10 @@ or its session. One beside another folder is found by the whole id of its sessio
 			}
 			fmt.Fprint(c.Err, c.Beside(d.Worktree))
 			_, err = fmt.Fprint(console.Verbatim(c.Out), console.PaintDiff(c.Color(c.OutTTY), d.Text))
+			if err == nil && d.Cut {
+				fmt.Fprintf(c.Err, "\nIt goes on. All of it: troupe diff %s > FILE\n",
+					console.Line(d.Worktree.Name, 64))
+			}
 			return err
 		}),
 	}

@@ -42,6 +42,10 @@ func show(ctx context.Context, c *console.Console, a api.API, ref string, asJSON
 	}
 	if s.Parent != "" {
 		report = narrow(report, s)
+	} else if team, err := a.Team(ctx, s.Root); err != nil {
+		return err
+	} else if len(team.Members) > 0 {
+		report.Team = &team
 	}
 	if asJSON {
 		report.Type = "session"
@@ -59,6 +63,12 @@ func show(ctx context.Context, c *console.Console, a api.API, ref string, asJSON
 		return err
 	}
 	writeSession(c, t, report, s)
+	if report.Team != nil {
+		fmt.Fprintln(c.Out)
+		if err := c.Team(*report.Team); err != nil {
+			return err
+		}
+	}
 	if s.Parent == "" {
 		writeBoard(c, events)
 	}
@@ -159,7 +169,9 @@ func writeSession(c *console.Console, t wire.Tree, r wire.Report, s wire.Session
 		console.Line(c.ShortPath(s.Cwd), 0), console.Model(s.Model), console.Line(status, 0),
 		s.CreatedAt.Local().Format("2006-01-02 15:04:05"), console.Took(s.Run, r.DurationMS, r.ActiveMS))
 	writePlace(c, r, s)
-	if s.Error != "" {
+	if s.Error != "" && s.Status == troupe.Spawning {
+		fmt.Fprintf(c.Out, "queue    %s\n", console.Line(s.Error, 0))
+	} else if s.Error != "" {
 		fmt.Fprintf(c.Out, "error    %s\n", console.Line(s.Error, 0))
 	}
 	fmt.Fprintln(c.Out)

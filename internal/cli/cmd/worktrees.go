@@ -56,7 +56,8 @@ work or where there is none. What would be lost stays, and is told with the reas
 that troupe made for them go too; commits that no branch of yours has stay below refs/troupe.
 
 --discard throws work away that you do not want: it is said how much that is, and you are asked. It is on no
-branch then; the ref that is printed still has all of it, but for ignored files, which are named.`,
+branch then but one that is checked out, which is named; the ref that is printed still has all of it, but for
+ignored files, which are named.`,
 		Example: "troupe worktrees prune --dry-run\ntroupe worktrees prune\ntroupe worktrees prune fixer\n" +
 			"troupe worktrees prune --discard fixer",
 		ValidArgsFunction: c.Worktrees,

@@ -45,6 +45,9 @@ func TellHandedBack(ctx context.Context, a api.API, m wire.MergedWorktree) (stri
 	if m.Worktree.Status == "" {
 		return "Its session was removed: resolve them there yourself.\n", nil
 	}
+	if m.Worktree.Left {
+		return "Its agent went back out of it: resolve them there yourself.\n", nil
+	}
 	top := strings.TrimSuffix(m.Worktree.Folder, "/") + "/"
 	var b strings.Builder
 	b.WriteString("Your work conflicts with what is in the folder that it is to be merged into. Your worktree has " +

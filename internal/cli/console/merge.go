@@ -25,7 +25,7 @@ func PaintDiff(color bool, text string) string {
 		return text
 	}
 	var b strings.Builder
-	head := true
+	head, lines := true, strings.Contains(text, "\n@@ ")
 	for line := range strings.Lines(text) {
 		line, end := strings.TrimSuffix(line, "\n"), strings.HasSuffix(line, "\n")
 		code := 0
@@ -41,7 +41,7 @@ func PaintDiff(color bool, text string) string {
 		case strings.HasPrefix(line, "-"):
 			code = redCode
 		}
-		if !strings.Contains(text, "\n@@ ") {
+		if !lines {
 			code = 0 // a --stat, or nothing but modes
 		}
 		b.WriteString(Paint(true, code, line))

@@ -11,6 +11,13 @@ func MessageFrom(m troupe.AgentMessage) string {
 	case troupe.MessageWords:
 	case troupe.MessageAssigned:
 		text += ", about the task list"
+	case troupe.MessagePlan:
+		text += ", which has a plan to approve"
+	case troupe.MessagePermission:
+		text += ", which asks for leave"
+	case troupe.MessagePlanResponse, troupe.MessagePermissionResponse: // they are answers to requests, and no messages
+	case troupe.MessageChatter:
+		text = "two of the team write to each other and do nothing"
 	case troupe.MessageShutdown:
 		text += ", to come to an end"
 	case troupe.MessageShutdownResponse:

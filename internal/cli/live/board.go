@@ -1,10 +1,14 @@
 package live
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"slices"
+	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 )
 
@@ -36,6 +40,32 @@ func (b *Board) Take(e troupe.BoardChanged) (lines []string) {
 		b.lines[it.ID] = line
 	}
 	return lines
+}
+
+// Read follows all that has happened to the board of a tree so far.
+func (b *Board) Read(ctx context.Context, a api.Sessions, root troupe.SessionID) error {
+	events, err := a.Events(ctx, root, 0, 0)
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		if changed, ok := e.Body.(troupe.BoardChanged); ok {
+			b.Take(changed)
+		}
+	}
+	return nil
+}
+
+// Write prints the items, with their comments below them.
+func (b *Board) Write(w io.Writer) error {
+	for _, it := range b.items {
+		for _, l := range append([]string{itemLine(it)}, Comments(it, 0)...) {
+			if _, err := fmt.Fprintln(w, l); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Items are those that are on the board.
@@ -98,6 +128,25 @@ func Comments(it troupe.BoardItem, n int) (lines []string) {
 		lines = append(lines, fmt.Sprintf("    %s: %s", console.Line(c.By, 40), console.Line(c.Text, 1000)))
 	}
 	return lines
+}
+
+// Team says what a session has become of a team it is.
+func Team(b troupe.TeamChanged) string {
+	if b.Team == nil {
+		return "leads no team any more"
+	}
+	text := "leads the team " + b.Team.Name
+	if b.Team.Description != "" {
+		text += ": " + b.Team.Description
+	}
+	if len(b.Members) == 0 {
+		return text
+	}
+	names := make([]string, len(b.Members))
+	for i, m := range b.Members {
+		names[i] = m.Name
+	}
+	return text + "; with " + strings.Join(names, ", ") + ", who wait for its words"
 }
 
 // TellsBoard reports whether a call that went well is told by what it changed on the list.

@@ -37,6 +37,7 @@ type agent struct {
 	color int
 	calls map[troupe.Coord]string
 	start bool
+	idle  bool // it was born so: its first run is nothing to tell
 }
 
 // New makes a view that writes to w, as lines of at most width columns (0: as long as they
@@ -85,10 +86,15 @@ func (v *View) event(e troupe.Event) {
 			a.name = b.Name
 		}
 		a.color = console.AgentColor(b.Profile.Color, palette(string(e.Session), b.Depth))
+		a.idle = b.Profile.Team != "" && !b.Coord.OfCall()
 		if b.Depth > 0 {
 			for _, n := range b.Profile.Notes {
 				v.line(a, "│", v.paint(33, "! "+console.Line(n, 0)))
 			}
+		}
+	case troupe.Queued:
+		if b.Why != "" {
+			v.line(a, "│", v.paint(2, console.Line(b.Why, v.room(160))))
 		}
 	case troupe.Started:
 		v.started(a, b)
@@ -116,6 +122,10 @@ func (v *View) event(e troupe.Event) {
 		if text, first := v.warned.take(e.Session, b); first {
 			v.line(a, "│", v.paint(33, "! "+text))
 		}
+	case troupe.TeamChanged:
+		if len(b.Members) > 0 { // else a call has brought it
+			v.line(a, "│", console.Line(Team(b), v.room(160)))
+		}
 	case troupe.BoardChanged:
 		for _, l := range v.board.Take(b) {
 			v.line(a, "│", console.Line(l, v.room(160)))
@@ -126,6 +136,9 @@ func (v *View) event(e troupe.Event) {
 }
 
 func (v *View) started(a *agent, b troupe.Started) {
+	if a.idle && b.Run == 1 {
+		return
+	}
 	if a.depth == 0 {
 		if b.Run > 1 {
 			v.line(a, "│", "goes on")
@@ -219,11 +232,20 @@ func (v *View) failed(a *agent, at time.Time, b troupe.ModelFailed) {
 }
 
 func (v *View) ended(id troupe.SessionID, a *agent, o troupe.Outcome) {
+	if a.idle && o.Run == 1 {
+		return
+	}
 	if text := v.places.ended(id, o); text != "" {
 		v.line(a, "│", text)
 	}
 	if text := console.Flags(o.Flags); text != "" {
 		v.line(a, "│", v.paint(33, "! "+text))
+	}
+	if text := console.Verified(o.Verified); text != "" {
+		v.line(a, "│", text)
+	}
+	if o.Unchecked != "" {
+		v.line(a, "│", v.paint(33, "! "+console.Line(o.Unchecked, v.room(160))))
 	}
 	text := "done"
 	if o.Status != troupe.Completed {

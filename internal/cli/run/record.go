@@ -43,10 +43,11 @@ func (a Asked) Resumes() bool { return a.Begin.Resume != "" || a.Begin.Continue 
 // read yet. Otherwise is the prompt if there is no other; "" means that there has to be one.
 func Parse(c *console.Console, args []string, otherwise string) (Asked, error) {
 	cmd := &cobra.Command{Use: "troupe [prompt]", SilenceErrors: true, SilenceUsage: true}
+	cmd.CompletionOptions.DisableDefaultCmd = true
 	cmd.SetFlagErrorFunc(console.FlagError)
 	var out Asked
 	parsed := false
-	configure(cmd, c, func(_ context.Context, f flags, way Input, args []string) (err error) {
+	parse := func(_ context.Context, f flags, way Input, args []string) (err error) {
 		parsed, out = true, Asked{Way: way, Output: f.output(c)}
 		switch way {
 		case InputPrompt:
@@ -64,7 +65,9 @@ func Parse(c *console.Console, args []string, otherwise string) (Asked, error) {
 		}
 		out.Begin, err = base(c, f)
 		return err
-	})
+	}
+	configure(cmd, c, parse)
+	cmd.AddCommand(newTeam(c, parse))
 	cmd.SetArgs(args)
 	cmd.SetOut(c.Out)
 	if err := cmd.Execute(); err != nil {

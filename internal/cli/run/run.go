@@ -54,8 +54,13 @@ type flags struct {
 }
 
 // Configure makes cmd the command that runs prompts.
-func Configure(cmd *cobra.Command, c *console.Console) {
-	configure(cmd, c, func(ctx context.Context, f flags, way Input, args []string) error {
+func Configure(cmd *cobra.Command, c *console.Console) { configure(cmd, c, running(c)) }
+
+// carrying carries out what flags and arguments ask for.
+type carrying func(ctx context.Context, f flags, way Input, args []string) error
+
+func running(c *console.Console) carrying {
+	return func(ctx context.Context, f flags, way Input, args []string) error {
 		switch way {
 		case InputJSON:
 			return drive(ctx, c, f, args)
@@ -64,10 +69,10 @@ func Configure(cmd *cobra.Command, c *console.Console) {
 		case InputPrompt:
 		}
 		return execute(ctx, c, f, args)
-	})
+	}
 }
 
-func configure(cmd *cobra.Command, c *console.Console, run func(context.Context, flags, Input, []string) error) {
+func configure(cmd *cobra.Command, c *console.Console, run carrying) {
 	var f flags
 	cmd.SuggestionsMinimumDistance = 2 // two letters that changed places
 	fs := cmd.Flags()
@@ -157,7 +162,7 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 			}
 		}
 		if !f.print && len(args) == 1 && !c.InPiped && !cmd.Flags().Changed("agent") &&
-			!f.coordinator && !strings.ContainsAny(strings.TrimSpace(args[0]), " \t\n") {
+			!f.coordinator && !cmd.HasParent() && !strings.ContainsAny(strings.TrimSpace(args[0]), " \t\n") {
 			return unknown(cmd, args)
 		}
 		switch {

@@ -254,6 +254,12 @@ func Table(c *console.Console, r wire.Report) {
 		if text := console.Flags(a.Flags); text != "" {
 			_ = c.Say(agentPath(a) + ": " + text) // as above
 		}
+		if v := a.Verified; v != nil {
+			_ = c.Say(agentPath(a) + ": " + console.Check(v.Name, v.Verdict, v.Why, len(v.Commands))) // as above
+		}
+		if a.Unchecked != "" {
+			_ = c.Say(agentPath(a) + ": " + console.Line(a.Unchecked, 0)) // as above
+		}
 	}
 	if len(r.Unpriced) > 0 {
 		_ = c.Say(console.Unpriced(r.Unpriced)) // as above

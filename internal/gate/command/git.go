@@ -447,7 +447,7 @@ func GitChangesTree(words []Word) (args []string, changes bool) {
 		changes = !has("--abort", "--quit", "--help", "-h") && !(args[0] == "restore" && has("--staged", "-S") &&
 			!has("--worktree", "-W"))
 	case "reset":
-		changes = has("--hard", "--merge", "--keep")
+		changes = slices.ContainsFunc(args[1:], func(a string) bool { return abbreviates(a, "--hard --merge --keep") })
 	case "stash":
 		changes = len(args) == 1 || slices.Contains([]string{"pop", "apply", "push", "save"}, args[1]) ||
 			strings.HasPrefix(args[1], "-")

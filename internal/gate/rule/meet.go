@@ -85,3 +85,75 @@ func (p *Pattern) Absolute(at Places) string {
 	}
 	return b.String()
 }
+
+// InProject reports whether the pattern begins in the session's folder, and stays there.
+func (p *Pattern) InProject() bool { return p.anchor == atProject && p.up == 0 }
+
+// Literal is the one file or folder that the pattern names; false if it leaves a name open.
+func (p *Pattern) Literal(at Places) (name string, ok bool) {
+	name, ok = p.Base(at)
+	for i, s := range p.Segs {
+		if s.Kind == Any && i == len(p.Segs)-1 {
+			break
+		}
+		name, ok = path.Join(name, s.Text), ok && s.Kind == Literal
+	}
+	return name, ok
+}
+
+// MayMeet reports whether a path of one rule and one of the other may cover the same file. In doubt they may: also
+// where the names are alike but for their case.
+func (r *Rule) MayMeet(o *Rule) bool {
+	for i := range r.Paths {
+		for j := range o.Paths {
+			a, okA := r.Paths[i].Base(Places{})
+			b, okB := o.Paths[j].Base(Places{})
+			if !okA || !okB || mayMeet(append(LiteralSegments(a), r.Paths[i].Segs...),
+				append(LiteralSegments(b), o.Paths[j].Segs...)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mayMeet: some path has both on its way. Each covers what lies below what it matches.
+func mayMeet(a, b []Segment) bool {
+	can := make([]bool, len(b)+1) // of what is left of a, and of b behind its first j
+	for i := len(a); i >= 0; i-- {
+		next := make([]bool, len(b)+1)
+		for j := len(b); j >= 0; j-- {
+			switch {
+			case i == len(a), j == len(b):
+				next[j] = true
+			case a[i].Kind == Any:
+				next[j] = can[j] || next[j+1]
+			case b[j].Kind == Any:
+				next[j] = next[j+1] || can[j]
+			default:
+				next[j] = sameName(a[i], b[j]) && can[j+1]
+			}
+		}
+		can = next
+	}
+	return can[0]
+}
+
+// sameName reports whether one name may match both. Of two globs what they begin and end with is compared.
+func sameName(a, b Segment) bool {
+	switch {
+	case a.Kind == Literal:
+		return b.MatchName(a.Text, true)
+	case b.Kind == Literal:
+		return a.MatchName(b.Text, true)
+	}
+	const special = `*?[]\`
+	begins := func(s string) string { return s[:strings.IndexAny(s, special)] }
+	ends := func(s string) string { return s[strings.LastIndexAny(s, special)+1:] }
+	x, y := strings.ToLower(begins(a.Text)), strings.ToLower(begins(b.Text))
+	if !strings.HasPrefix(x, y) && !strings.HasPrefix(y, x) {
+		return false
+	}
+	x, y = strings.ToLower(ends(a.Text)), strings.ToLower(ends(b.Text))
+	return strings.HasSuffix(x, y) || strings.HasSuffix(y, x)
+}

@@ -95,7 +95,8 @@ func (s *salvage) settle(sessions map[troupe.SessionID]Rebuilt) error {
 // has ended to work, and the end of what a person has made of one sets none.
 func (s *salvage) tellEnd(up troupe.Session, o troupe.Outcome) error {
 	m := troupe.Mail{ID: troupe.ChildEndedMailID(o.Session, o.Run), Root: up.Root, To: up.ID, From: o.Session,
-		Kind: troupe.MailTaskEnded, SentAt: s.now, Ended: &o, Quiet: up.Status.Ended() || !o.Coord.OfCall()}
+		Kind: troupe.MailTaskEnded, SentAt: s.now, Ended: &o,
+		Quiet: up.Status.Ended() || !o.Coord.OfCall() && o.Team == ""}
 	body, err := json.Marshal(m)
 	if err != nil {
 		return err

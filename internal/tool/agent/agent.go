@@ -21,6 +21,7 @@ var doc string
 const (
 	maxName  = 100
 	maxTurns = 10_000
+	maxGlob  = 1000
 )
 
 // place is what a call says of where the agent works, in the two words that there are for it, and of what becomes of
@@ -46,6 +47,9 @@ func fields(in *troupe.Spawn, at *place) []tool.Field {
 		{Name: "isolation", String: &at.isolation, Doc: "worktree, copy or none", MaxBytes: maxName},
 		{Name: "filesystem", String: &at.filesystem, Doc: "shared_rw, shared_ro, isolated or empty", MaxBytes: maxName},
 		{Name: "merge", String: &at.merge, Doc: "auto, ask or keep", MaxBytes: maxName},
+		{Name: "writes", List: &in.Writes, Doc: "globs: it changes no other files, and waits for agents that may " +
+			"meet it there", MaxBytes: maxGlob},
+		{Name: "verify", Bool: &in.Verify, Doc: "another agent checks its changes first"},
 		{Name: "schema", Object: &in.Schema, Doc: "JSON schema of its result"},
 		{Name: "fork", Bool: &in.Fork},
 		{Name: "wait", Bool: &in.Wait, Doc: "for a fork's result"},
@@ -94,6 +98,11 @@ func Decode(input string) (troupe.Spawn, error) {
 	if in.Tools != nil && len(in.Tools) == 0 {
 		return troupe.Spawn{}, &tool.InputError{Tool: Name,
 			Problem: "`tools` names none; leave it out for all tools of the type"}
+	}
+	if in.Writes != nil && (in.Workspace == troupe.WorkspaceReadOnly || len(in.Writes) == 0) {
+		return troupe.Spawn{}, &tool.InputError{Tool: Name,
+			Problem: "`writes` names files to change; for an agent that changes none leave it out and give " +
+				"`filesystem` shared_ro"}
 	}
 	if strings.EqualFold(in.Type, troupe.ForkAgent) {
 		in.Fork, in.Type = true, ""

@@ -68,7 +68,7 @@ func sendFields(in *troupe.SendMessage) []tool.Field {
 		{Name: "message", String: &in.Text, Required: true, NotEmpty: true},
 		{Name: "summary", String: &in.Summary, Doc: "a few words for the user", MaxBytes: maxSummary},
 		{Name: "cancel", Bool: &in.Cancel},
-		{Name: "type", String: (*string)(&in.Type), Doc: "of a message that asks or answers",
+		{Name: "type", String: (*string)(&in.Type), Doc: "if it asks or answers",
 			Enum: troupe.MessageTypes()},
 		{Name: "request_id", String: (*string)(&in.Re), Doc: "the message that this answers", MaxBytes: maxName},
 		{Name: "approve", Bool: &in.Approve},

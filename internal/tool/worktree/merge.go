@@ -41,7 +41,8 @@ type Merging struct {
 	Conflicting []string
 	// Left names what is not brought over, with the reasons.
 	Left []string
-	// Apply writes all of it, or nothing.
+	// Apply writes all of it, or nothing, as far as that can be told before the first file is written; if one cannot be
+	// written then, it says those that were.
 	Apply func(ctx context.Context, keep func(content []byte) (hash string, err error)) ([]troupe.FileTouch, error)
 }
 

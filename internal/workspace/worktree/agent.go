@@ -196,14 +196,14 @@ func (a *agentRefs) wanted(born []gitRef) kept {
 	for name, id := range a.refs {
 		short := strings.TrimPrefix(name, "refs/")
 		if was[name] != id && !strings.HasPrefix(short, "replace/") {
-			w["agent/"+short] = id
+			w[keptAgent+short] = id
 		}
 	}
 	if a.head != "" {
-		w["HEAD"] = a.head
+		w[keptHead] = a.head
 	}
 	for i, id := range a.stashes {
-		w[fmt.Sprintf("stashed/%04d", i)] = id
+		w[fmt.Sprintf("%s%04d", keptStashed, i)] = id
 	}
 	return w
 }

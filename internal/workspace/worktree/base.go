@@ -42,7 +42,10 @@ func (p place) base(ctx context.Context, r repo, c *caller, rec *record, m Makin
 		if rec.Base, err = p.k.present(ctx, p, r, c, m); err != nil {
 			return err
 		}
-		if err := errors.Join(p.k.write(p, rec), p.k.step("base")); err != nil {
+		if err := p.k.write(p, rec); err != nil {
+			return err
+		}
+		if err := p.k.step("base"); err != nil {
 			return err
 		}
 	}
@@ -58,8 +61,14 @@ func (p place) base(ctx context.Context, r repo, c *caller, rec *record, m Makin
 			return err
 		}
 	}
-	return errors.Join(c.update(ctx, []string{"update " + refOf(p.ws, "base") + "\x00" + rec.Base.Commit + "\x00\x00"}),
-		p.unpin(c), p.k.step("kept base"))
+	err = c.update(ctx, []string{"update " + refOf(p.ws, "base") + "\x00" + rec.Base.Commit + "\x00\x00"})
+	if err != nil {
+		return err
+	}
+	if err := p.unpin(c); err != nil {
+		return err
+	}
+	return p.k.step("kept base")
 }
 
 // errBaseGone: what a workspace began with is nowhere any more, so that it cannot be made again.
@@ -79,7 +88,10 @@ func holds(ctx context.Context, r repo, id string) bool {
 func (c *caller) update(ctx context.Context, commands []string) error {
 	return retry(ctx, c.patience, func() (bool, error) {
 		// Directly before: what is a link by then would have git write where it leads.
-		if err := errors.Join(straightGit(c.common), unnoted(c.common, commands)); err != nil {
+		if err := straightGit(c.common); err != nil {
+			return false, err
+		}
+		if err := unnoted(c.common, commands); err != nil {
 			return false, err
 		}
 		_, err := c.named().feed(ctx, strings.Join(commands, ""), "update-ref", "-z", "--no-deref", "--stdin")
@@ -174,7 +186,7 @@ func (r repo) unstage(ctx context.Context, c *caller, tree string, hidden func(s
 			changed = append(changed, name)
 			continue
 		}
-		b.Left = append(b.Left, name+": no agent may read it")
+		b.Left = append(b.Left, name+leftHidden)
 		fmt.Fprintf(&undo, "%s %s\t%s\x00", was[0], was[2], name)
 	}
 	if undo.Len() == 0 {
@@ -209,7 +221,7 @@ func leave(k *Keeper, top string, s *scan, hidden func(string) bool) []string {
 		case isTemp(filepath.Base(name)):
 			return true // of a change that is under way, or was when its process died
 		case hidden != nil && hidden(path):
-			left = append(left, name+": no agent may read it")
+			left = append(left, name+leftHidden)
 			return true
 		}
 		return false

@@ -30,7 +30,10 @@ type beside struct {
 }
 
 // nestedRepo is the .git of a repository in the folder: a blob of the keeper, and what its files looked like then.
-type nestedRepo struct{ Blob, Looks string }
+type nestedRepo struct {
+	Blob, Looks string
+	Left        []string `json:",omitempty"` // files of it that are too large to be kept
+}
 
 // takeNested adds the files of repositories that are not known yet. From then on they are files like others.
 func (r repo) takeNested(ctx context.Context, folder string, s *scan) error {
@@ -55,16 +58,16 @@ func (r repo) takeNested(ctx context.Context, folder string, s *scan) error {
 	return nil
 }
 
-// saveBeside keeps what the tree does not hold.
-func (p place) saveBeside(ctx context.Context, r repo, folder string, next kept) error {
+// saveBeside keeps what the tree does not hold, and names what is too large for that.
+func (p place) saveBeside(ctx context.Context, r repo, folder string, next kept) (left []string, err error) {
 	before, err := r.readBeside(ctx, next)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	now := beside{Repos: map[string]nestedRepo{}}
 	list, err := r.out(ctx, "ls-files", "-z")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, name := range foldersOf(fields(list)) {
 		if _, err := lookAt(folder, name+"/.git"); err != nil {
@@ -72,28 +75,40 @@ func (p place) saveBeside(ctx context.Context, r repo, folder string, next kept)
 		}
 		repo, err := r.saveRepo(ctx, folder, name, before.Repos[name])
 		if err != nil {
-			return fmt.Errorf("keep the repository %s: %w", name, err)
+			return nil, fmt.Errorf("keep the repository %s: %w", name, err)
 		}
 		now.Repos[name] = repo
+		for _, file := range repo.Left {
+			left = append(left, name+"/"+file)
+		}
 	}
 	if r.all {
 		if err := now.look(folder); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	data, err := json.Marshal(now)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	maps.DeleteFunc(next, func(name, _ string) bool { return strings.HasPrefix(name, "beside") })
+	maps.DeleteFunc(next, func(name, _ string) bool { return strings.HasPrefix(name, keptBeside) })
 	if len(now.Repos)+len(now.Modes)+len(now.Empty) == 0 {
-		return nil
+		return nil, nil
 	}
 	for _, repo := range now.Repos {
-		next["beside-repositories/"+repo.Blob] = repo.Blob
+		next[keptRepos+repo.Blob] = repo.Blob
 	}
-	next["beside"], err = r.feed(ctx, string(data), "hash-object", "-w", "--stdin")
-	return err
+	next[keptBeside], err = r.feed(ctx, string(data), "hash-object", "-w", "--stdin")
+	return left, err
+}
+
+// tooLarge says of files why they are not in what a workspace begins with.
+func tooLarge(names []string) []string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = fmt.Sprintf("%s: it is larger than %d MB", name, nestedMost>>20)
+	}
+	return out
 }
 
 // foldersOf are the folders in which files of the index are, and those that hold them.
@@ -109,10 +124,10 @@ func foldersOf(names []string) []string {
 
 func (r repo) readBeside(ctx context.Context, kept kept) (beside, error) {
 	var b beside
-	if kept["beside"] == "" {
+	if kept[keptBeside] == "" {
 		return b, nil
 	}
-	data, err := r.out(ctx, "cat-file", "blob", kept["beside"])
+	data, err := r.out(ctx, "cat-file", "blob", kept[keptBeside])
 	if err == nil {
 		err = json.Unmarshal([]byte(data), &b)
 	}
@@ -186,21 +201,25 @@ func (r repo) saveRepo(ctx context.Context, folder, name string, before nestedRe
 	}
 	in, out := io.Pipe()
 	done := make(chan struct{})
+	var left []string
 	go func() {
 		defer close(done)
-		out.CloseWithError(archive(root, out))
+		var err error
+		left, err = archive(root, out)
+		out.CloseWithError(err)
 	}()
 	r.runner.In = in
 	blob, err := r.out(ctx, "hash-object", "-w", "--stdin")
 	err = errors.Join(err, in.Close()) // else a git that ended early would hold up the archive
 	<-done
-	return nestedRepo{Blob: blob, Looks: looks}, err
+	return nestedRepo{Blob: blob, Looks: looks, Left: left}, err
 }
 
-// archive writes the .git of a folder. A link is noted and not followed; what is no file is left out.
-func archive(root *os.Root, out io.Writer) error {
+// archive writes the .git of a folder. A link is noted and not followed; what is no file is left out, and what is too
+// large is left out and named.
+func archive(root *os.Root, out io.Writer) (left []string, err error) {
 	w := tar.NewWriter(out)
-	err := fs.WalkDir(root.FS(), ".git", func(name string, e fs.DirEntry, err error) error {
+	err = fs.WalkDir(root.FS(), ".git", func(name string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -222,18 +241,37 @@ func archive(root *os.Root, out io.Writer) error {
 		case !e.Type().IsRegular():
 			return nil
 		}
-		data, err := readIn(root, name, nestedMost)
-		if err != nil {
-			return err
+		if info.Size() > nestedMost {
+			left = append(left, name)
+			return nil
 		}
-		head.Typeflag, head.Size = tar.TypeReg, int64(len(data))
-		if err := w.WriteHeader(head); err != nil {
-			return err
-		}
-		_, err = w.Write(data)
-		return err
+		return archiveFile(w, root, head)
 	})
-	return errors.Join(err, w.Close())
+	return left, errors.Join(err, w.Close())
+}
+
+// archiveFile writes a file as long as it is when it is opened: what is appended meanwhile waits for the next time.
+func archiveFile(w *tar.Writer, root *os.Root, head *tar.Header) error {
+	f, err := root.OpenFile(head.Name, readFlags, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular() || info.Size() > nestedMost:
+		return fmt.Errorf("%s was replaced while it was kept", head.Name)
+	}
+	head.Typeflag, head.Size = tar.TypeReg, info.Size()
+	if err := w.WriteHeader(head); err != nil {
+		return err
+	}
+	if _, err = io.CopyN(w, f, head.Size); errors.Is(err, io.EOF) {
+		err = fmt.Errorf("%s became shorter while it was kept", head.Name)
+	}
+	return err
 }
 
 // nestedMost is how large a file of a repository in the folder may be.

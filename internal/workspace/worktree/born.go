@@ -28,21 +28,14 @@ func (p place) born(ctx context.Context, r repo, c *caller, rec *record) error {
 	for _, ref := range refs {
 		tips = append(tips, ref.commit())
 	}
-	slices.Sort(tips)
-	tips = slices.Compact(tips)
 	not := []string{rec.Base.Commit}
 	if rec.Tips != "" && holds(ctx, r, rec.Tips) {
 		not = append(not, rec.Tips) // what was kept since may need it
 	}
-	list, err := r.feed(ctx, revisions(tips, not...), "rev-list", "--stdin")
-	if err != nil || list == "" {
+	tips, err = lone(ctx, r, tips, not...)
+	if err != nil || len(tips) == 0 {
 		return err
 	}
-	lone := map[string]bool{}
-	for id := range strings.Lines(list) {
-		lone[strings.TrimSpace(id)] = true
-	}
-	tips = slices.DeleteFunc(tips, func(id string) bool { return !lone[id] })
 	return p.keepTips(ctx, r, c, rec, append(not[1:], tips...))
 }
 

@@ -25,7 +25,10 @@ func (p place) byHook(ctx context.Context, r repo, rec *record, m Making) error 
 		return &troupe.UserError{Problem: "no hook of WorktreeCreate is set any more, and git cannot make it: " +
 			p.ws.Of + " is in no repository", Hint: copyHint}
 	}
-	if err := errors.Join(p.k.apart(p.ws), p.parents(), removeTree(p.ws.Top)); err != nil {
+	if err := errors.Join(p.k.apart(p.ws), p.parents()); err != nil {
+		return err
+	}
+	if err := removeTree(p.ws.Top); err != nil { // only now: the way there is no link
 		return err
 	}
 	err := m.Fill(ctx, p.ws.Top)
@@ -33,7 +36,10 @@ func (p place) byHook(ctx context.Context, r repo, rec *record, m Making) error 
 		err = ctx.Err()
 	}
 	if err == nil {
-		err = errors.Join(p.k.step("filled by hook"), p.takeOver(ctx, r, rec, m))
+		err = p.k.step("filled by hook")
+	}
+	if err == nil {
+		err = p.takeOver(ctx, r, rec, m)
 	}
 	if err != nil && rec.Base.Commit == "" && p.k.straight(p.ws.Top) == nil {
 		return errors.Join(p.full(err), removeTree(p.ws.Top)) // half made, it is of no use
@@ -59,7 +65,10 @@ func (p place) takeOver(ctx context.Context, r repo, rec *record, m Making) erro
 		return fmt.Errorf("the hook of WorktreeCreate made a repository of git in %s; what an agent commits there "+
 			"would not be kept", p.ws.Top)
 	}
-	if err := errors.Join(os.Chmod(p.ws.Top, 0o700), unshare(p.ws.Top)); err != nil {
+	if err := os.Chmod(p.ws.Top, 0o700); err != nil {
+		return err
+	}
+	if err := unshare(p.ws.Top); err != nil {
 		return err
 	}
 	rec.Inode, rec.Born = inode(info), bornAt(p.ws.Top)
@@ -84,9 +93,11 @@ func (p place) takeOver(ctx context.Context, r repo, rec *record, m Making) erro
 		return err
 	}
 	kept := kept{}
-	if err := p.saveBeside(ctx, r, p.ws.Top, kept); err != nil {
+	large, err := p.saveBeside(ctx, r, p.ws.Top, kept)
+	if err != nil {
 		return err
 	}
+	b.Left = append(b.Left, tooLarge(large)...)
 	tree, err := r.out(ctx, "write-tree")
 	if err != nil {
 		return err
@@ -94,7 +105,7 @@ func (p place) takeOver(ctx context.Context, r repo, rec *record, m Making) erro
 	if b.Commit, err = p.k.commit(ctx, r, tree, "What a hook put into "+p.ws.Name+" when it was made"); err != nil {
 		return err
 	}
-	kept["base"], kept["saved"] = b.Commit, tree
+	kept[keptBase], kept[keptSaved] = b.Commit, tree
 	if err := errors.Join(kept.write(p), p.k.step("base")); err != nil {
 		return err
 	}
@@ -134,8 +145,16 @@ func copyInPlace(root *os.Root, name string, info fs.FileInfo) error {
 		return err
 	}
 	_, err = io.Copy(to, from)
-	return errors.Join(err, to.Close(), root.Chmod(other, info.Mode().Perm()),
-		root.Chtimes(other, info.ModTime(), info.ModTime()), root.Rename(other, name))
+	if err = errors.Join(err, to.Close()); err == nil {
+		err = root.Chmod(other, info.Mode().Perm())
+	}
+	if err == nil {
+		err = root.Chtimes(other, info.ModTime(), info.ModTime())
+	}
+	if err == nil { // a half copy gets no name
+		err = root.Rename(other, name)
+	}
+	return err
 }
 
 // unhide removes what no agent may read, as it is not carried over by git either.
@@ -152,7 +171,7 @@ func (p place) unhide(s *scan, hidden func(string) bool) (left []string, err err
 		if err != nil || !hidden(filepath.Join(p.ws.Top, name)) && !hidden(filepath.Join(p.ws.Of, name)) {
 			return false
 		}
-		left, err = append(left, name+": no agent may read it"), root.Remove(filepath.FromSlash(name))
+		left, err = append(left, name+leftHidden), root.Remove(filepath.FromSlash(name))
 		return true
 	})
 	return left, err

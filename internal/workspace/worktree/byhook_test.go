@@ -85,7 +85,7 @@ func TestByHook(t *testing.T) {
 	if err != nil || !res.Gone || res.Files != 1 {
 		t.Errorf("closed: %+v, %v", res, err)
 	}
-	if diff, err := b.k.Diff(t.Context(), ws, false); err != nil || strings.Contains(diff, ".hg") ||
+	if diff, _, err := b.k.Diff(t.Context(), ws, ToRead); err != nil || strings.Contains(diff, ".hg") ||
 		!strings.Contains(diff, "+2\n") {
 		t.Errorf("diff: %v\n%s", err, diff)
 	}
@@ -142,10 +142,29 @@ func TestByHookRefused(t *testing.T) {
 		})
 	}
 	b := newBench(t)
-	_, ws := b.hooked()
+	dir, ws := b.hooked()
 	if _, err := b.k.Open(t.Context(), ws, Making{}); err == nil || !strings.Contains(err.Error(), "no hook") {
 		t.Errorf("without a hook: %v", err)
 	}
+	t.Run("a link since it was killed", func(t *testing.T) {
+		err := until(func() error {
+			_, err := b.k.Open(t.Context(), ws, Making{Fill: func(context.Context, string) error { panic(errKilled) }})
+			return err
+		})
+		if !errors.Is(err, errKilled) {
+			t.Fatal(err)
+		}
+		other, project := filepath.Join(b.home, "victim"), filepath.Dir(ws.Top)
+		put(t, filepath.Join(other, "hooked/v.txt"), "v\n")
+		if err := errors.Join(os.RemoveAll(project), os.Symlink(other, project)); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		_, err = b.k.Open(t.Context(), ws, filling(t, dir, &n))
+		if err == nil || n != 0 || get(filepath.Join(other, "hooked/v.txt")) != "v\n" {
+			t.Errorf("what is behind the link was removed: %v, %d", err, n)
+		}
+	})
 }
 
 // TestByHookKilled ends the process at every step of the making, and does it again.

@@ -39,6 +39,12 @@ func (p *progress) Write(b []byte) (int, error) {
 // leftMost is how many ignored folders are named.
 const leftMost = 20
 
+// Why something is not in what a workspace begins with, behind its name.
+const (
+	leftHidden  = ": no agent may read it"
+	leftIgnored = ": it is ignored"
+)
+
 // carry brings ignored things of the caller to a worktree: links to folders that are too large to be copied, and copies
 // of what the file .worktreeinclude of the caller's names.
 func (p place) carry(ctx context.Context, r repo, rec *record, m Making) error {
@@ -53,8 +59,7 @@ func (p place) carry(ctx context.Context, r repo, rec *record, m Making) error {
 	defer func() { _ = root.Close() }()
 	rec.Base.Linked = nil
 	rec.Base.Left = slices.DeleteFunc(rec.Base.Left, func(s string) bool {
-		return strings.HasSuffix(s,
-			": it is ignored")
+		return strings.HasSuffix(s, leftIgnored)
 	})
 	if err := p.include(ctx, r, root, rec, m); err != nil {
 		return err
@@ -74,7 +79,7 @@ func (p place) carry(ctx context.Context, r repo, rec *record, m Making) error {
 			rec.Base.Linked = append(rec.Base.Linked, name)
 		} else if named < leftMost && !rec.carries(name) {
 			named++
-			rec.Base.Left = append(rec.Base.Left, name+": it is ignored")
+			rec.Base.Left = append(rec.Base.Left, name+leftIgnored)
 		}
 	}
 	return nil
@@ -137,7 +142,7 @@ func (p place) include(ctx context.Context, r repo, root *os.Root, rec *record, 
 			continue
 		}
 		if m.Hidden != nil && m.Hidden(from) {
-			if line := name + ": no agent may read it"; !slices.Contains(rec.Base.Left, line) {
+			if line := name + leftHidden; !slices.Contains(rec.Base.Left, line) {
 				rec.Base.Left = append(rec.Base.Left, line)
 			}
 			continue

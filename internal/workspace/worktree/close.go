@@ -38,6 +38,9 @@ func (k *Keeper) Close(ctx context.Context, ws troupe.Workspace, end Ending) (tr
 	if err != nil {
 		return res, err
 	}
+	if end.If != nil && rec.Opened != end.If.Opened {
+		return res, ErrOpened
+	}
 	if err := p.putBack(); err != nil {
 		return res, err
 	}
@@ -157,7 +160,10 @@ func (e *ending) alone(ctx context.Context, message string, why error) error {
 	e.res.Kept = "its work could not be brought to " + e.p.ws.Of + ": " + firstLine(why)
 	e.res.Unmerged = firstLine(why)
 	e.rec.State = closed
-	return errors.Join(e.measure(ctx), e.remember())
+	if err := e.measure(ctx); err != nil {
+		return err
+	}
+	return e.remember()
 }
 
 func firstLine(err error) string {
@@ -184,7 +190,7 @@ func (e *ending) merges(ctx context.Context) error {
 func (e *ending) extra() int {
 	n := 0
 	for name, id := range e.kept {
-		if name != "saved" && id != e.rec.Base.Commit {
+		if name != keptSaved && id != e.rec.Base.Commit {
 			n++
 		}
 	}
@@ -194,12 +200,12 @@ func (e *ending) extra() int {
 // commit settles the tip: the agent's HEAD if all is committed, else a commit on it. One that was made at an end before
 // stays below it.
 func (e *ending) commit(ctx context.Context, message string) error {
-	head := e.kept["HEAD"]
+	head := e.kept[keptHead]
 	if head == "" {
 		head = e.rec.Base.Commit
 	}
 	parents := []string{head}
-	if end := e.kept["end"]; end != "" && !reaches(ctx, e.r, head, end) {
+	if end := e.kept[keptEnd]; end != "" && !reaches(ctx, e.r, head, end) {
 		parents = []string{end}
 		if !reaches(ctx, e.r, end, head) {
 			parents = []string{head, end}
@@ -219,7 +225,7 @@ func (e *ending) commit(ctx context.Context, message string) error {
 	if e.res.Tip, err = e.k.commit(ctx, e.r, e.work, message, parents...); err != nil {
 		return err
 	}
-	e.kept["end"] = e.res.Tip
+	e.kept[keptEnd] = e.res.Tip
 	return errors.Join(e.kept.write(e.p), e.k.step("committed"))
 }
 
@@ -239,15 +245,15 @@ func (e *ending) hand(ctx context.Context) error {
 	var old []string
 	for name, id := range e.kept {
 		switch {
-		case strings.HasPrefix(name, "old/"):
+		case strings.HasPrefix(name, keptOld):
 			old = append(old, id)
-		case strings.HasPrefix(name, "agent/"):
-			short := strings.TrimPrefix(name, "agent/")
+		case strings.HasPrefix(name, keptAgent):
+			short := strings.TrimPrefix(name, keptAgent)
 			if !strings.HasPrefix(short, "heads/") && !strings.HasPrefix(short, "tags/") && short != "stash" {
 				short = "other/" + short
 			}
 			want[short] = id
-		case strings.HasPrefix(name, "stashed/"), strings.HasPrefix(name, "beside"), name == unresolved:
+		case strings.HasPrefix(name, keptStashed), strings.HasPrefix(name, keptBeside), name == keptLeft:
 			want[name] = id
 		}
 	}
@@ -270,123 +276,13 @@ func (e *ending) hand(ctx context.Context) error {
 	if err := e.branch(ctx); err != nil {
 		return err
 	}
-	return errors.Join(e.p.unpin(e.caller), e.reachable(ctx, ids), e.k.step("handed"))
-}
-
-// refs gives what is wanted refs in the caller's repository. Names that an agent chose may be none there: one is too
-// long for the disk, or an end before left one that stands for a folder of another's. Then each is named by its id.
-func (e *ending) refs(ctx context.Context, want map[string]string) error {
-	update := func(named func(name string) string) error {
-		var commands []string
-		for _, name := range slices.Sorted(maps.Keys(want)) {
-			commands = append(commands, "update "+refOf(e.p.ws, named(name))+"\x00"+want[name]+"\x00\x00")
-		}
-		slices.Sort(commands)
-		return e.caller.update(ctx, slices.Compact(commands))
-	}
-	err := update(func(name string) string { return name })
-	if err == nil || locked(err) || ctx.Err() != nil {
+	if err := e.reachable(ctx, ids); err != nil {
 		return err
 	}
-	return update(func(name string) string {
-		if strings.Contains(name, "/") {
-			return "named/" + want[name]
-		}
-		return name
-	})
-}
-
-// oldest makes one commit of what the agent's HEAD and branches have been and nothing else reaches; "" if all is
-// reached.
-func (e *ending) oldest(ctx context.Context, old, reached []string) (string, error) {
-	if len(old) == 0 {
-		return "", nil
-	}
-	slices.Sort(old)
-	list, err := e.r.feed(ctx, revisions(old, reached...), "rev-list",
-		"--stdin")
-	if err != nil {
-		return "", err
-	}
-	lone := map[string]bool{}
-	for id := range strings.Lines(list) {
-		lone[strings.TrimSpace(id)] = true
-	}
-	old = slices.DeleteFunc(old, func(id string) bool { return !lone[id] })
-	if len(old) == 0 {
-		return "", nil
-	}
-	tree, err := e.r.feed(ctx, "", "mktree")
-	if err != nil {
-		return "", err
-	}
-	return e.k.commit(ctx, e.r, tree, "Where HEAD and branches of "+e.p.ws.Name+" have been", old...)
-}
-
-// transfer copies objects to the caller's repository.
-func (e *ending) transfer(ctx context.Context, ids []string) error {
-	has := []string{e.rec.Base.Commit}
-	for _, r := range e.caller.refs { // from an end before
-		if strings.HasPrefix(r.name, refOf(e.p.ws, "")) {
-			has = append(has, r.id)
-		}
-	}
-	return e.r.hand(ctx, revisions(ids, has...), e.caller.repo, e.p.folder, "--keep="+e.p.pinned())
-}
-
-// reachable makes sure that the caller's repository has all of it, by itself.
-func (e *ending) reachable(ctx context.Context, ids []string) error {
-	in := revisions(ids, e.rec.Base.Commit)
-	if _, err := e.caller.feed(ctx, in, "rev-list", "--objects", "--quiet", "--stdin"); err != nil {
-		return fmt.Errorf("%s lacks what was brought to it: %w", e.p.ws.Of, err)
-	}
-	return nil
-}
-
-// branchTries is how many names are tried for the branch.
-const branchTries = 100
-
-// branch makes the tip a branch of the caller's, or moves the one that is ours. Another's is never moved, nor one that
-// is checked out: its files would seem changed.
-func (e *ending) branch(ctx context.Context) error {
-	out, err := e.caller.out(ctx, "worktree", "list", "--porcelain")
-	if err != nil {
+	if err := e.p.unpin(e.caller); err != nil {
 		return err
 	}
-	at := map[string]string{}
-	for _, r := range e.caller.refs {
-		at[r.name] = r.id
-	}
-	for i := range branchTries {
-		name := e.p.ws.Branch
-		switch {
-		case i == 0 && e.rec.Own != "":
-			name = e.rec.Own
-		case i > 0:
-			name = fmt.Sprintf("%s-%d", e.p.ws.Branch, i+1)
-		}
-		if i > branchTries/2 { // a branch “troupe” leaves no room for any below it
-			name = strings.ReplaceAll(name, "/", "-")
-		}
-		full := "refs/heads/" + name
-		was, there := at[full]
-		ours := !there || was == e.res.Tip || e.rec.Own == name && reaches(ctx, e.r, e.res.Tip, was)
-		if !ours || slices.Contains(strings.Split(out, "\n"), "branch "+full) && was != e.res.Tip {
-			continue
-		}
-		if was == "" {
-			was = strings.Repeat("0", len(e.res.Tip))
-		}
-		err = e.caller.update(ctx, []string{"update " + full + "\x00" + e.res.Tip + "\x00" + was + "\x00"})
-		if err == nil {
-			e.rec.Own, e.res.Branch = name, name
-			return e.k.write(e.p, e.rec)
-		}
-		if locked(err) {
-			return err
-		}
-	}
-	return fmt.Errorf("no branch could be made for %s: %w", e.p.ws.Name, err)
+	return e.k.step("handed")
 }
 
 // measure counts what was done, since the base and in this run.

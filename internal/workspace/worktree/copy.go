@@ -16,7 +16,7 @@ func (p place) baseOfCopy(ctx context.Context, r repo, rec *record, m Making) er
 	if err != nil {
 		return err
 	}
-	if rec.Base.Commit != "" && kept["base"] == rec.Base.Commit {
+	if rec.Base.Commit != "" && kept[keptBase] == rec.Base.Commit {
 		return nil
 	}
 	if rec.Base.Commit != "" && !holds(ctx, r, rec.Base.Commit) {
@@ -42,9 +42,11 @@ func (p place) baseOfCopy(ctx context.Context, r repo, rec *record, m Making) er
 		if err := takeGiven(ctx, r, p.ws.From, s, &b); err != nil {
 			return err
 		}
-		if err := p.saveBeside(ctx, r, p.ws.From, kept); err != nil {
+		large, err := p.saveBeside(ctx, r, p.ws.From, kept)
+		if err != nil {
 			return err
 		}
+		b.Left = append(b.Left, tooLarge(large)...)
 	}
 	if err := nameOld(ctx, r, &b); err != nil {
 		return err
@@ -57,7 +59,13 @@ func (p place) baseOfCopy(ctx context.Context, r repo, rec *record, m Making) er
 	if b.Commit, err = p.k.commit(ctx, r, tree, message); err != nil {
 		return err
 	}
-	kept["base"], kept["saved"] = b.Commit, tree
+	kept[keptBase], kept[keptSaved] = b.Commit, tree
 	rec.Base = b
-	return errors.Join(kept.write(p), p.k.write(p, rec), p.k.step("base"))
+	if err := kept.write(p); err != nil {
+		return err
+	}
+	if err := p.k.write(p, rec); err != nil {
+		return err
+	}
+	return p.k.step("base")
 }

@@ -182,4 +182,24 @@ func TestNested(t *testing.T) {
 		t.Errorf("its status: %s", got)
 	}
 	b.fsck(filepath.Join(sub, ".git"), filepath.Join(b.dir, ".git"))
+	// What is too large to be kept is named, and fails neither a checkpoint nor the end.
+	large := filepath.Join(sub, ".git/objects/pack/tmp.pack")
+	put(t, large, "")
+	if err := os.Truncate(large, nestedMost+1); err != nil {
+		t.Fatal(err)
+	}
+	b.git(sub, "add", "-A")
+	b.git(sub, "commit", "-qm", "more")
+	for range 2 { // as it was seen, too
+		b.save(ws)
+	}
+	if res := b.close(ws); res.Gone || res.Kept != "it has what git cannot keep: tools/own/.git/objects/pack/tmp.pack" {
+		t.Errorf("with a large file: %+v", res)
+	}
+	if err := os.Remove(large); err != nil {
+		t.Fatal(err)
+	}
+	if res := b.close(ws); !res.Gone {
+		t.Errorf("without it: %+v", res)
+	}
 }

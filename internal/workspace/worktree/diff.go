@@ -8,65 +8,83 @@ import (
 	"github.com/troupe-dev/troupe/internal/workspace/git"
 )
 
-// diffMost is how much of a diff is given.
-const diffMost = 1 << 20
+// Form is how differences are given.
+type Form int
+
+// Forms of differences.
+const (
+	ToRead  Form = iota // the first diffMost bytes
+	ToApply             // whole, as git apply takes it: with what binary files hold
+	Stat                // only how much of each file
+)
+
+// diffMost is how much of a diff is given to read, and patchMost more than a patch has that anybody applies.
+const (
+	diffMost  = 1 << 20
+	patchMost = 128 << 20
+)
 
 // Diff shows what was changed in the workspace since its base, committed or not. What the caller handed to it with
-// conflicts is not of its own making, where it has been taken over; nor are markers that are still there. stat: only
-// how much of each file.
-func (k *Keeper) Diff(ctx context.Context, ws troupe.Workspace, stat bool) (string, error) {
+// conflicts is not of its own making, where it has been taken over; nor are markers that are still there. cut: there is
+// more.
+func (k *Keeper) Diff(ctx context.Context, ws troupe.Workspace, form Form) (text string, cut bool, err error) {
 	p, err := k.place(ws)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	release, err := k.hold(ctx, string(ws.Owner))
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	defer release()
 	rec, err := readRecord(p.folder)
 	if err != nil {
-		return "", fmt.Errorf("compare the workspace %s: %w", ws.Name, err)
+		return "", false, fmt.Errorf("compare the workspace %s: %w", ws.Name, err)
 	}
 	if err := p.putBack(); err != nil {
-		return "", err
+		return "", false, err
 	}
 	tree, err := k.content(ctx, p, rec)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	var out string
 	if len(rec.Handed) > 0 {
 		err = k.mergeTree(ctx, p, rec, tree, Into{}, func(m *merging) error {
-			out, err = compare(ctx, m.r, m.given, m.theirs, stat)
+			text, cut, err = compare(ctx, m.r, m.given, m.theirs, form)
 			return err
 		})
-		return out, err
+		return text, cut, err
 	}
 	r, err := k.keeper(p)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	base, tree, err := p.compared(ctx, r, rec.Base.Commit, tree)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	return compare(ctx, r, base, tree, stat)
+	return compare(ctx, r, base, tree, form)
 }
 
 // compare shows people how two trees differ.
-func compare(ctx context.Context, r repo, from, to string, stat bool) (string, error) {
+func compare(ctx context.Context, r repo, from, to string, form Form) (text string, cut bool, err error) {
 	args := []string{"diff", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames",
 		"--src-prefix=a/", "--dst-prefix=b/", "--submodule=short"}
-	if stat {
+	out := git.Capped{Limit: diffMost}
+	switch form {
+	case ToRead:
+	case ToApply:
+		args, out.Limit = append(args, "--binary", "--full-index"), patchMost
+	case Stat:
 		args = append(args, "--stat=100")
 	}
-	out := git.Capped{Limit: diffMost}
 	if err := r.runner.Stream(ctx, &out, append(args, from, to, "--")...); err != nil {
-		return "", fmt.Errorf("git diff: %w", err)
+		return "", false, fmt.Errorf("git diff: %w", err)
 	}
-	if !out.Cut {
-		return out.Buf.String(), nil
+	if out.Cut && form == ToApply {
+		return "", false, fmt.Errorf("the patch is longer than %d MB; git apply takes what `git diff %.12s <its "+
+			"branch>` says",
+			patchMost>>20, from)
 	}
-	return fmt.Sprintf("%s\n[cut here: it is longer than %d bytes]\n", out.Buf.String(), diffMost), nil
+	return out.Buf.String(), out.Cut, nil
 }

@@ -2,31 +2,31 @@ package worktree
 
 import (
 	"context"
-	"errors"
-	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
 )
 
-// discard is Prune of work that nobody has and that is not wanted. All of it stays below one ref, and on no branch:
-// whoever wants it after all has it by that. The ref is said; "" if the work is elsewhere, or there is none.
-func discard(ctx context.Context, p place, rec *record, c *caller, kept kept) (ref string, err error) {
+// discard is Prune of work that nobody has and that is not wanted. All of it stays below one ref, and on no branch but
+// one that is checked out: whoever wants it after all has it by that. The ref is said, and why the branch stays, if it
+// does.
+func discard(ctx context.Context, p place, rec *record, c *caller, kept kept) (ref, stays string, err error) {
 	r, err := p.k.keeper(p)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	release, err := p.k.holdCaller(ctx, c)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	defer release()
 	list, err := c.out(ctx, "for-each-ref", "--format=%(objectname) %(refname) %(objecttype)",
 		strings.TrimSuffix(refOf(p.ws, ""), "/"))
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	tip, ref := kept.tip(rec), refOf(p.ws, "discarded")
+	tip := kept.tip(rec)
+	ref = refOf(p.ws, "discarded")
 	var ids, commands []string
 	for line := range strings.Lines(list) {
 		parts := strings.Fields(line)
@@ -35,51 +35,51 @@ func discard(ctx context.Context, p place, rec *record, c *caller, kept kept) (r
 			commands = append(commands, "delete "+parts[1]+"\x00"+parts[0]+"\x00")
 		}
 	}
-	_, branch, _, err := pruneBranch(ctx, c, rec.Own, list)
+	_, branch, stays, err := pruneBranch(ctx, c, rec.Own, list)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	id, err := gather(ctx, p, r, tip, ids)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	if err := r.hand(ctx, revisions([]string{id}, ids...), c.repo, p.folder, "--keep="+p.pinned()); err != nil {
-		return "", err
+		return "", "", err
 	}
 	// The new ref is there before the first of the others goes.
 	if err := c.update(ctx, []string{"update " + ref + "\x00" + id + "\x00\x00"}); err != nil {
-		return "", err
+		return "", "", err
 	}
-	if err := errors.Join(p.unpin(c), p.k.step("discarded")); err != nil {
-		return "", err
+	if err := p.unpin(c); err != nil {
+		return "", "", err
+	}
+	if err := p.k.step("discarded"); err != nil {
+		return "", "", err
 	}
 	if commands = append(commands, branch...); len(commands) == 0 {
-		return ref, nil
+		return ref, stays, nil
 	}
-	return ref, errors.Join(c.update(ctx, commands), p.k.step("refs discarded"))
+	if err := c.update(ctx, commands); err != nil {
+		return ref, "", err
+	}
+	return ref, stays, p.k.step("refs discarded")
 }
 
 // gather is a commit that has what a tip has, with all of some commits in its history.
 func gather(ctx context.Context, p place, r repo, tip string, ids []string) (string, error) {
-	list, err := r.feed(ctx, revisions(ids, tip), "rev-list", "--stdin")
+	ids, err := lone(ctx, r, ids, tip)
 	if err != nil {
 		return "", err
 	}
-	lone := map[string]bool{}
-	for id := range strings.Lines(list) {
-		lone[strings.TrimSpace(id)] = true
-	}
-	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !lone[id] })
 	if len(ids) == 0 {
 		return tip, nil
 	}
-	slices.Sort(ids)
 	tree, err := r.out(ctx, "rev-parse", "--verify", tip+"^{tree}")
 	if err != nil {
 		return "", err
 	}
 	return p.k.commit(ctx, r, tree, "What "+p.ws.Name+" did, with what it had besides",
-		append([]string{tip}, slices.Compact(ids)...)...)
+		append([]string{tip}, ids...)...)
 }
 
 // Discard removes what Prune does, with work that is nowhere else: that stays below the ref alone which it says; and,

@@ -33,12 +33,12 @@ func (p place) fill(ctx context.Context, r repo, c *caller, rec *record, m Makin
 	if err := p.k.step("checkout"); err != nil {
 		return err
 	}
-	if kept["base"] == "" {
+	if kept[keptBase] == "" {
 		tree, err := r.out(ctx, "rev-parse", "--verify", rec.Base.Commit+"^{tree}")
 		if err != nil {
 			return err
 		}
-		kept["base"], kept["saved"] = rec.Base.Commit, tree
+		kept[keptBase], kept[keptSaved] = rec.Base.Commit, tree
 		if err := kept.write(p); err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (p place) agentRepository(ctx context.Context, r repo, c *caller, rec *reco
 	if err := layOut(dir, was.head, y); err != nil {
 		return err
 	}
-	err = errors.Join(p.bornTags(ctx, r, refs, dir), was.bringBack(ctx, p, r, dir, rec, kept["saved"]))
+	err = errors.Join(p.bornTags(ctx, r, refs, dir), was.bringBack(ctx, p, r, dir, rec, kept[keptSaved]))
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (p place) agentRepository(ctx context.Context, r repo, c *caller, rec *reco
 	if err := disk.Cache(filepath.Join(dir, "index"), index); err != nil {
 		return err
 	}
-	if kept["saved"] == was.tree {
+	if kept[keptSaved] == was.tree {
 		return nil
 	}
 	// What was not committed is not again; what was staged is said to be changed. Where git does not take the tree that

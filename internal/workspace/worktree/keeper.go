@@ -1,9 +1,9 @@
 // Package worktree makes, keeps, rebuilds and ends the folders that agents work in: ADR 0041.
 //
-// A workspace has a keeper, a bare repository that is the runtime's own, and all git that is run here is run under its
-// configuration. What an agent can write, its repository included, is read as data: no setting of it counts, no link
-// out of its folder is followed, and nothing waits for a pipe. What the caller's repository says is taken with our
-// settings over its own.
+// A workspace has a keeper, a bare repository that is the runtime's own, and git is run under its configuration. What
+// an agent can write, its repository included, is read there as data: no setting of it counts, no link out of its
+// folder is followed, and nothing waits for a pipe. The one other repository that git is run in is the caller's, which
+// may be another agent's: there our settings stand over its own, and no program that it names is run.
 //
 // Every operation can be done again after a process died at any moment of it. Those on one workspace exclude each
 // other, between processes too, and so do the writes to one caller's repository; the other parts run side by side.
@@ -97,7 +97,13 @@ type Ending struct {
 	Losing func(what string)
 	// Had says that the caller had all of it once, though its files show that no more.
 	Had bool
+	// If is what was known of it when nobody worked there: where it was opened since, it is not closed, and the error
+	// is ErrOpened. nil: whoever closes it is the one that works there.
+	If *Row
 }
+
+// ErrOpened is the error of an end that comes when somebody works there again.
+var ErrOpened = errors.New("its agent has gone back to work meanwhile")
 
 // place is where things of one workspace are.
 type place struct {
@@ -241,11 +247,9 @@ func (p place) open(ctx context.Context, rec *record, m Making) error {
 	} else if err := p.make(ctx, rec, m); err != nil {
 		return err
 	}
-	if rec.State != made {
-		rec.State = made
-		return p.k.write(p, rec)
-	}
-	return nil
+	rec.State = made
+	rec.Opened++
+	return p.k.write(p, rec)
 }
 
 // there reports whether the folder is at its place, and whole.
@@ -264,8 +268,7 @@ func (p place) there(rec *record) (bool, error) {
 }
 
 // isOf reports whether a folder is the one that was made: another one of its name, whoever made that, has nothing of
-// the
-// agent's, and what is missing in it was not removed by the agent.
+// the agent's, and what is missing in it was not removed by the agent.
 func (rec *record) isOf(folder string, info fs.FileInfo) bool {
 	if rec.Inode == 0 {
 		return rec.State != making

@@ -9,12 +9,26 @@ import (
 	"github.com/troupe-dev/troupe/internal/disk"
 )
 
-// kept are the refs of a keeper below refs/kept: base, saved (the tree of the last checkpoint), HEAD, and what the
-// agent's repository had besides: heads/*, stash, tags/*, and old/ID for what a ref of its stood for once. All are in
-// one file, so that they change in one step. Objects of a keeper are never collected.
+// kept are the refs of a keeper, by their names below refs/kept. All are in one file, so that they change in one step.
+// Objects of a keeper are never collected.
 type kept map[string]string
 
 const keptPrefix = "refs/kept/"
+
+// Names of kept refs, and beginnings of names.
+const (
+	keptBase    = "base"                 // what the workspace began with
+	keptSaved   = "saved"                // the tree of the last checkpoint
+	keptHead    = "HEAD"                 // the commit of the agent's HEAD
+	keptAgent   = "agent/"               // another ref of the agent's repository, by its name below refs
+	keptStashed = "stashed/"             // a stash, by its number
+	keptOld     = "old/"                 // what a ref of the agent's stood for once, by its id
+	keptEnd     = "end"                  // the commit that an end made of what was not committed
+	keptLeft    = "unresolved"           // what an end found, with markers: the commit is without them
+	keptMerged  = "merged"               // of a copy: what was there when conflicts were handed to it
+	keptBeside  = "beside"               // what a tree does not hold of the folder
+	keptRepos   = "beside-repositories/" // the .git of a repository in it, by its id
+)
 
 func readKept(p place) (kept, error) {
 	refs, err := readPacked(filepath.Join(p.repo, "packed-refs"))
@@ -52,7 +66,7 @@ func (k kept) write(p place) error {
 func (k kept) besides(before kept) []string {
 	var ids []string
 	for name, id := range k {
-		if strings.HasPrefix(name, "beside") && before[name] != id {
+		if strings.HasPrefix(name, keptBeside) && before[name] != id {
 			ids = append(ids, id)
 		}
 	}
@@ -61,7 +75,7 @@ func (k kept) besides(before kept) []string {
 
 // newest is what a folder is made from again.
 func (k kept) newest(rec *record) string {
-	if saved := k["saved"]; saved != "" {
+	if saved := k[keptSaved]; saved != "" {
 		return saved
 	}
 	return rec.Base.Commit

@@ -49,17 +49,14 @@ func carryOf(c *caller, folders string) (carry, error) {
 		delete(y.settings, "core.ignorecase")
 	}
 	// Where git does not find these beside HEAD, they are those of the main worktree.
-	for name, folders := range map[string][]string{
-		"shallow": {c.common}, "info/exclude": {c.common}, "info/attributes": {c.common},
-		"info/sparse-checkout": {c.dir},
+	for name, folder := range map[string]string{
+		"shallow": c.common, "info/exclude": c.common, "info/attributes": c.common, "info/sparse-checkout": c.dir,
 	} {
-		for _, folder := range folders {
-			data, err := plainFile(filepath.Join(folder, name), 64<<20)
-			if err == nil {
-				y.files[name] = data
-			} else if !errors.Is(err, fs.ErrNotExist) {
-				return carry{}, err
-			}
+		data, err := plainFile(filepath.Join(folder, name), 64<<20)
+		if err == nil {
+			y.files[name] = data
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return carry{}, err
 		}
 	}
 	var err error

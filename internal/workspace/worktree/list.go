@@ -23,6 +23,7 @@ type Row struct {
 	Bytes         int64 // of the folder and of what is kept beside it
 	There         bool  // the folder is at its place
 	Ended         bool  // its last run has ended, with Result
+	Opened        int   // how often an agent was let in
 	Result        *troupe.WorkspaceResult
 	Tip           string // the last commit that is known
 	// Ref is the name by which the caller's repository has it: its branch, or the ref that stays where that is gone.
@@ -33,72 +34,82 @@ type Row struct {
 	Worked bool
 	// Declined are files of it of which the caller has kept its own side: that work is in none of its files.
 	Declined []string
+	// Problem is why it could not be looked at; "" if it could. What it holds may be anything then.
+	Problem string
 }
 
-// List is all workspaces of the tree that begins at a folder, the oldest first; "": of all trees.
+// Names is all workspaces of the tree that begins at a folder, the oldest first, by what is written down of them; "":
+// of all trees. What they hold, and how large they are, is not looked at: that takes git, and walks.
+func (k *Keeper) Names(of string) ([]Row, error) {
+	all, err := recordsOf(k, of)
+	rows := make([]Row, len(all))
+	for i, rec := range all {
+		rows[i] = noted(rec)
+	}
+	return rows, err
+}
+
+// List is Names with a look at each.
 func (k *Keeper) List(ctx context.Context, of string) ([]Row, error) {
-	all, err := k.records()
+	all, err := recordsOf(k, of)
 	if err != nil {
 		return nil, err
 	}
 	callers := map[string]*caller{}
-	var rows []Row
-	for _, rec := range all {
-		if ws, _ := standing(k, all, rec.Workspace); of != "" && ws.Of != of {
-			continue
-		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		row, err := k.row(ctx, all, rec, callers)
-		if err != nil {
+	rows := make([]Row, len(all))
+	for i, rec := range all {
+		if rows[i], err = looked(ctx, k, rec, callers); err != nil {
 			return nil, err
 		}
-		rows = append(rows, row)
 	}
-	slices.SortFunc(rows, func(a, b Row) int { return a.Made.Compare(b.Made) })
 	return rows, nil
 }
 
-// Find is the workspace of that name beside a tree; of: "" looks beside all of them.
-func (k *Keeper) Find(ctx context.Context, of, name string) (Row, error) {
-	all, err := k.records()
+// Look is what List says of one.
+func (k *Keeper) Look(ctx context.Context, ws troupe.Workspace) (Row, error) {
+	rec, err := readRecord(filepath.Join(k.data, string(ws.Owner)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Row{}, fmt.Errorf("a workspace of %s: %w", ws.Owner, troupe.ErrNotFound)
+	}
 	if err != nil {
 		return Row{}, err
 	}
-	var found []*record
-	for _, rec := range all {
-		if ws, _ := standing(k, all, rec.Workspace); ws.Name == name && (of == "" || ws.Of == of) {
-			found = append(found, rec)
+	if troupe.Within(rec.Workspace.Of, k.folders) {
+		all, err := k.records()
+		if err != nil {
+			return Row{}, err
 		}
+		rec.Workspace, rec.in = standing(k, all, rec.Workspace)
 	}
-	switch len(found) {
-	case 0:
-		return Row{}, fmt.Errorf("a workspace named %q: %w", name, troupe.ErrNotFound)
-	case 1:
-		return k.row(ctx, all, found[0], map[string]*caller{})
-	default:
-		return Row{}, fmt.Errorf("a workspace named %q: %w: they are beside %s and %s", name, troupe.ErrAmbiguous,
-			found[0].Workspace.Of, found[1].Workspace.Of)
-	}
+	return looked(ctx, k, rec, map[string]*caller{})
 }
 
-func (k *Keeper) row(ctx context.Context, all []*record, rec *record, callers map[string]*caller) (Row, error) {
-	p, err := standingPlace(k, all, rec)
-	row := Row{Workspace: cmp.Or(p.ws, rec.Workspace), Base: rec.Base, Made: rec.Made, Changed: rec.Changed,
-		Ended: rec.State == closed, Result: rec.Result}
+// noted is what a record says.
+func noted(rec *record) Row {
+	row := Row{Workspace: rec.Workspace, Base: rec.Base, Made: rec.Made, Changed: rec.Changed,
+		Ended: rec.State == closed, Opened: rec.Opened, Result: rec.Result}
+	info, err := os.Lstat(rec.Workspace.Top)
+	row.There = err == nil && info.IsDir()
+	return row
+}
+
+// looked is noted with what the workspace holds.
+func looked(ctx context.Context, k *Keeper, rec *record, callers map[string]*caller) (Row, error) {
+	row := noted(rec)
+	p, err := k.place(rec.Workspace)
+	p.in = rec.in
 	if err != nil { // its folder is below another folder than it would be made in today
 		row.Tip, row.Unmerged = rec.Base.Commit, true
 		return row, nil
 	}
 	row.Bytes = size(p.folder)
-	if info, err := os.Lstat(p.ws.Top); err == nil && info.IsDir() {
-		row.There = true
+	if row.There {
 		row.Bytes += size(p.ws.Top)
 	}
 	kept, err := readKept(p)
-	if err != nil {
-		return Row{}, err
+	if err != nil { // it hides none of the others
+		row.Tip, row.Unmerged, row.Problem = rec.Base.Commit, true, err.Error()
+		return row, nil
 	}
 	row.Tip, row.Worked = kept.tip(rec), p.worked(ctx, rec, kept)
 	c, known := callers[p.ws.Of]
@@ -135,7 +146,7 @@ func (p place) brought(ctx context.Context, rec *record, kept kept) (already boo
 
 // tip is the last commit: what the agent's HEAD was, or what was committed for it at an end.
 func (k kept) tip(rec *record) string {
-	for _, id := range []string{k["end"], k["HEAD"]} {
+	for _, id := range []string{k[keptEnd], k[keptHead]} {
 		if id != "" {
 			return id
 		}
@@ -145,7 +156,7 @@ func (k kept) tip(rec *record) string {
 
 // worked reports whether what was kept of it differs from what it began with.
 func (p place) worked(ctx context.Context, rec *record, kept kept) bool {
-	if rec.Base.Commit == "" || kept.tip(rec) == rec.Base.Commit && kept["saved"] == "" {
+	if rec.Base.Commit == "" || kept.tip(rec) == rec.Base.Commit && kept[keptSaved] == "" {
 		return false
 	}
 	r, err := p.k.keeper(p)
@@ -153,7 +164,7 @@ func (p place) worked(ctx context.Context, rec *record, kept kept) bool {
 		return true
 	}
 	return kept.tip(rec) != rec.Base.Commit ||
-		r.run(ctx, "diff-tree", "--quiet", rec.Base.Commit+"^{tree}", kept["saved"]) != nil
+		r.run(ctx, "diff-tree", "--quiet", rec.Base.Commit+"^{tree}", kept[keptSaved]) != nil
 }
 
 // unmerged reports whether there is work that no branch but the workspace's own has.
@@ -167,7 +178,7 @@ func (p place) unmerged(ctx context.Context, rec *record, c *caller, kept kept) 
 	}
 	tip := kept.tip(rec)
 	tree, err := r.out(ctx, "rev-parse", "--verify", tip+"^{tree}")
-	if err != nil || kept["saved"] != tree {
+	if err != nil || kept[keptSaved] != tree {
 		return true // what was saved last is in no commit yet
 	}
 	if tip == rec.Base.Commit {
@@ -287,7 +298,7 @@ func (p place) prune(ctx context.Context, rec *record, had bool, discarded *stri
 	case lone && discarded != nil && c == nil:
 		return false, discardHint, nil
 	case lone && discarded != nil:
-		if *discarded, err = discard(ctx, p, rec, c, kept); err != nil {
+		if *discarded, why, err = discard(ctx, p, rec, c, kept); err != nil {
 			return false, "", err
 		}
 		c = nil // its refs are dealt with

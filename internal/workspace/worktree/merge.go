@@ -94,8 +94,9 @@ type merging struct {
 	given  string // the base, with what was handed of the caller's and taken over
 	ours   string
 	theirs string
-	raw    string   // what the workspace has, with markers that were handed to it; theirs is without
-	marks  []string // the files that have them
+	raw    string            // what the workspace has, with markers that were handed to it; theirs is without
+	marks  []string          // the files that have them
+	came   map[string]string // whose work came to the caller's files before, by their paths; nil: not looked up yet
 }
 
 // merging prepares a computation, and does it while nothing else goes on with the workspace.

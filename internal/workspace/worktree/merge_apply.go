@@ -10,31 +10,65 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 // ErrMoved: a file is not what it was when it was looked at.
 var ErrMoved = errors.New("it was changed meanwhile")
 
-// Apply writes the changes to the folder they are for. Each is made only while the file is what it was, in one step;
-// the first that is not ends it, and what was written until then is said.
+// Apply writes the changes to the folder they are for, if every file is what it was. Each is made only while its file
+// still is, in one step; the first that is not by then ends it, and what was written until then is said.
 func Apply(top string, changes []Change) (written []string, err error) {
 	root, err := os.OpenRoot(top)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	for _, c := range changes {
+	names, all := make([]string, len(changes)), map[string]int{}
+	for i, c := range changes {
 		name := strings.TrimPrefix(c.Path, strings.TrimSuffix(top, "/")+"/")
 		if name == c.Path || !filepath.IsLocal(name) || slices.ContainsFunc(strings.Split(name, "/"), ofGit) {
-			return written, fmt.Errorf("write %s: it is not a file of %s", c.Path, top)
+			return nil, fmt.Errorf("write %s: it is not a file of %s", c.Path, top)
 		}
-		if err := apply(root, name, c); err != nil {
+		names[i] = name
+		all[strings.ToLower(name)]++
+	}
+	for i, c := range changes {
+		if err := ready(root, names[i], c, all); err != nil {
+			return nil, fmt.Errorf("write %s: %w", c.Path, err)
+		}
+	}
+	for i, c := range changes {
+		if err := apply(root, names[i], c); err != nil {
 			return written, fmt.Errorf("write %s: %w", c.Path, err)
 		}
 		written = append(written, c.Path)
 	}
 	return written, nil
+}
+
+// ready makes sure that a file is what it was, before the first one is written. What is below a file that another of
+// the changes makes a folder cannot be looked at yet, nor what differs from one in case alone.
+func ready(root *os.Root, name string, c Change, all map[string]int) error {
+	lower := strings.ToLower(name)
+	for at := filepath.Dir(lower); at != "."; at = filepath.Dir(at) {
+		if all[at] > 0 {
+			return nil
+		}
+	}
+	if all[lower] > 1 {
+		return nil
+	}
+	folder, err := folderOf(root, filepath.Dir(name), false)
+	if errors.Is(err, fs.ErrNotExist) && c.Was == "" {
+		return nil // it will be made
+	}
+	if err != nil {
+		return err
+	}
+	_, err = stillWas(folder, filepath.Base(name), c)
+	return errors.Join(err, folder.Close())
 }
 
 // ofGit reports whether a name is that of a repository's own folder, also where case makes no difference.
@@ -135,7 +169,7 @@ func stillWas(folder *os.Root, base string, c Change) (fs.FileInfo, error) {
 		return nil, ErrMoved
 	case info.Mode()&fs.ModeSymlink != 0:
 		to, err := folder.Readlink(base)
-		if err == nil && (!c.WasLink || touchHash([]byte(to)) != c.Was) {
+		if err == nil && (!c.WasLink || troupe.ContentHash([]byte(to)) != c.Was) {
 			err = ErrMoved
 		}
 		return info, err
@@ -147,7 +181,7 @@ func stillWas(folder *os.Root, base string, c Change) (fs.FileInfo, error) {
 		return nil, err
 	}
 	data, _, err := disk.ReadFrom(f, 4<<30)
-	if err == nil && touchHash(data) != c.Was {
+	if err == nil && troupe.ContentHash(data) != c.Was {
 		err = ErrMoved
 	}
 	return info, err

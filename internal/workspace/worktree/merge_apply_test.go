@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/troupe-dev/troupe"
 )
 
 func execShell(script string) *exec.Cmd { return exec.Command("sh", "-c", script) }
@@ -19,7 +21,7 @@ func TestApply(t *testing.T) {
 	}
 	dir := filepath.Join(top, "dir")
 	path := func(name string) string { return filepath.Join(dir, name) }
-	was := touchHash([]byte("was\n"))
+	was := troupe.ContentHash([]byte("was\n"))
 	put(t, filepath.Join(top, "outside/f"), "was\n")
 	for _, c := range []struct {
 		name, before string
@@ -52,7 +54,8 @@ func TestApply(t *testing.T) {
 			"644 f new", false},
 		{"a folder that is not", "mkdir -p f/g; echo x > f/g/h", Change{Path: path("f"), Content: []byte("new\n"),
 			Mode: 0o644}, "644 f/g/h x", true},
-		{"a link to a link", "ln -s was f", Change{Path: path("f"), Was: touchHash([]byte("was")), WasLink: true,
+		{"a link to a link", "ln -s was f", Change{Path: path("f"), Was: troupe.ContentHash([]byte("was")),
+			WasLink: true,
 			Content: []byte("../outside/f"), Link: true}, "777 f was", false},
 		{"outside", "", Change{Path: filepath.Join(top, "new"), Content: []byte("new\n"), Mode: 0o644}, "", true},
 		{"up", "", Change{Path: dir + "/../new", Content: []byte("new\n"), Mode: 0o644}, "", true},
@@ -88,7 +91,7 @@ func TestApply(t *testing.T) {
 
 // TestApplyLooksTwice: what was changed while its new content was written beside it stays as it is.
 func TestApplyLooksTwice(t *testing.T) {
-	for name, c := range map[string]Change{"changed": {Was: touchHash([]byte("was\n"))}, "come": {}} {
+	for name, c := range map[string]Change{"changed": {Was: troupe.ContentHash([]byte("was\n"))}, "come": {}} {
 		dir := t.TempDir()
 		folder, err := os.OpenRoot(dir)
 		if err != nil {

@@ -3,6 +3,7 @@ package worktree
 import (
 	"context"
 	"errors"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -113,6 +114,10 @@ func (m *merging) marked(ctx context.Context, o *outcome, out *Handed) (string, 
 	if err != nil {
 		return "", err
 	}
+	half, err := m.half(ctx, names)
+	if err != nil {
+		return "", err
+	}
 	files := map[string]entry{}
 	for _, name := range names {
 		pieces := o.pieces[name]
@@ -123,9 +128,7 @@ func (m *merging) marked(ctx context.Context, o *outcome, out *Handed) (string, 
 			files[name] = theirs[name] // which may be none
 			continue
 		}
-		if stays, err := m.half(ctx, name); err != nil {
-			return "", err
-		} else if stays.id != "" {
+		if stays, is := half[name]; is {
 			files[name] = stays
 			out.Marked = append(out.Marked, filepath.Join(m.p.ws.Top, name))
 			continue
@@ -142,27 +145,28 @@ func (m *merging) marked(ctx context.Context, o *outcome, out *Handed) (string, 
 	return graft(ctx, m.r, o.tree, files)
 }
 
-// half is a file that has markers already, and maybe some of its conflicts resolved: it stays as it is while the
-// caller's side of it does.
-func (m *merging) half(ctx context.Context, name string) (entry, error) {
-	if !slices.Contains(m.marks, name) {
-		return entry{}, nil
+// half are the files that have markers already, and maybe some of their conflicts resolved: each stays as it is while
+// the caller's side of it does.
+func (m *merging) half(ctx context.Context, names []string) (map[string]entry, error) {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(m.marks, name) })
+	if len(names) == 0 {
+		return nil, nil
 	}
-	names := []string{name}
 	then, err := m.treeOf(ctx, m.rec.Handed[len(m.rec.Handed)-1].Snapshot)
 	if err != nil {
-		return entry{}, err
+		return nil, err
 	}
 	was, err := m.r.entries(ctx, then, names)
 	if err != nil {
-		return entry{}, err
+		return nil, err
 	}
 	now, err := m.r.entries(ctx, m.ours, names)
-	if err != nil || was[name] != now[name] {
-		return entry{}, err
+	if err != nil {
+		return nil, err
 	}
 	have, err := m.r.entries(ctx, m.raw, names)
-	return have[name], err
+	maps.DeleteFunc(have, func(name string, _ entry) bool { return was[name] != now[name] })
+	return have, err
 }
 
 // keepSnapshot has the caller's repository keep what its folder has now, what it was compared with, and what the
@@ -215,7 +219,10 @@ func (m *merging) bring(ctx context.Context, id string, commands ...string) erro
 	if err := errors.Join(m.k.step("transferred"), e.reachable(ctx, []string{id})); err != nil {
 		return err
 	}
-	return errors.Join(c.update(ctx, commands), m.p.unpin(c))
+	if err := c.update(ctx, commands); err != nil {
+		return err
+	}
+	return m.p.unpin(c)
 }
 
 // bringHome has the keeper of a copy keep a commit.
@@ -231,7 +238,7 @@ func (m *merging) bringHome(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	kept["merged"] = id
+	kept[keptMerged] = id
 	return kept.write(m.p)
 }
 

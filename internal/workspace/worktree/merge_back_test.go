@@ -63,7 +63,7 @@ func TestHandBack(t *testing.T) {
 	put(t, path, "uno\n2\n3\nfour\n5\n6\n7\n8\nnine\nneun\n")
 	b.git(third.Top, "add", "-A")
 	b.git(third.Top, "commit", "-qm", "resolved")
-	diff, err := b.k.Diff(t.Context(), third, false)
+	diff, _, err := b.k.Diff(t.Context(), third, ToRead)
 	if err != nil || strings.Contains(diff, "first") || !strings.Contains(diff, " uno\n") ||
 		!strings.Contains(diff, "+neun\n") {
 		t.Errorf("what it did itself: %v\n%s", err, diff)

@@ -31,19 +31,18 @@ const offeredMost = 4
 
 // settleBase finds what the two sides have in common.
 func (m *merging) settleBase(ctx context.Context) error {
-	r := m.r
 	for _, h := range m.rec.Handed {
 		snapshot, err := m.treeOf(ctx, h.Snapshot)
 		if err != nil {
 			return err
 		}
-		if err := m.move(ctx, r, snapshot, m.theirs, &h); err != nil {
+		if err := m.move(ctx, snapshot, m.theirs, &h); err != nil {
 			return err
 		}
 	}
 	m.given = m.base
 	for _, tree := range m.rec.Offered {
-		if err := m.move(ctx, r, tree, m.ours, nil); err != nil {
+		if err := m.move(ctx, tree, m.ours, nil); err != nil {
 			return err
 		}
 	}
@@ -62,7 +61,7 @@ func (m *merging) settleBase(ctx context.Context) error {
 		for _, path := range pick.names {
 			names = append(names, strings.TrimPrefix(path, m.in.Folder+"/"))
 		}
-		have, err := r.entries(ctx, pick.from, names)
+		have, err := m.r.entries(ctx, pick.from, names)
 		if err != nil {
 			return err
 		}
@@ -71,7 +70,7 @@ func (m *merging) settleBase(ctx context.Context) error {
 		}
 	}
 	var err error
-	m.base, err = graft(ctx, r, m.base, chosen)
+	m.base, err = graft(ctx, m.r, m.base, chosen)
 	return err
 }
 
@@ -133,16 +132,16 @@ func (m *merging) declined(ctx context.Context) (map[string]entry, error) {
 }
 
 // move takes an earlier state of one side for the base, where the other side has it.
-func (m *merging) move(ctx context.Context, r repo, state, side string, h *handed) error {
+func (m *merging) move(ctx context.Context, state, side string, h *handed) error {
 	if state == m.base {
 		return nil
 	}
-	o, err := m.k.threeWay(ctx, r, m.base, side, state)
+	o, err := m.k.threeWay(ctx, m.r, m.base, side, state)
 	if err != nil {
 		return err
 	}
 	lacks := map[string]bool{}
-	lacking, err := r.deltas(ctx, side, o.tree)
+	lacking, err := m.r.deltas(ctx, side, o.tree)
 	if err != nil {
 		return err
 	}
@@ -151,11 +150,11 @@ func (m *merging) move(ctx context.Context, r repo, state, side string, h *hande
 	}
 	resolved := func(name string) bool { return containsAll(o.pieces[name], o.texts[name][1]) }
 	if h != nil {
-		if resolved, err = m.resolved(ctx, r, o, h); err != nil {
+		if resolved, err = m.resolved(ctx, o, h); err != nil {
 			return err
 		}
 	}
-	brought, err := r.deltas(ctx, m.base, state)
+	brought, err := m.r.deltas(ctx, m.base, state)
 	if err != nil {
 		return err
 	}
@@ -163,7 +162,7 @@ func (m *merging) move(ctx context.Context, r repo, state, side string, h *hande
 	for i, d := range brought {
 		names[i] = d.name
 	}
-	merged, err := r.entries(ctx, o.tree, names)
+	merged, err := m.r.entries(ctx, o.tree, names)
 	if err != nil {
 		return err
 	}
@@ -188,7 +187,7 @@ func (m *merging) move(ctx context.Context, r repo, state, side string, h *hande
 			}
 		}
 	}
-	m.base, err = graft(ctx, r, m.base, files)
+	m.base, err = graft(ctx, m.r, m.base, files)
 	return err
 }
 
@@ -224,14 +223,13 @@ func containsAll(pieces []piece, side string) bool {
 
 // resolved tells of a file that was handed to the agent with conflicts, and differs from the caller's still, whether
 // the agent has decided about each of them. It has, if it has all else that the caller changed, and no conflict is as
-// it
-// was, or still has markers.
-func (m *merging) resolved(ctx context.Context, r repo, now *outcome, h *handed) (func(string) bool, error) {
+// it was, or still has markers.
+func (m *merging) resolved(ctx context.Context, now *outcome, h *handed) (func(string) bool, error) {
 	snapshot, err := m.treeOf(ctx, h.Snapshot)
 	if err != nil {
 		return nil, err
 	}
-	then, err := m.k.threeWay(ctx, r, h.Base, h.Was, snapshot)
+	then, err := m.k.threeWay(ctx, m.r, h.Base, h.Was, snapshot)
 	if err != nil {
 		return nil, err
 	}

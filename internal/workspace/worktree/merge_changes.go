@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/disk"
 )
 
@@ -55,7 +56,7 @@ type side struct {
 	folded map[string]string
 }
 
-// modeLink and modeRepo are what a tree has for links and for other repositories.
+// Modes that a tree has for links, for other repositories, and for files that can be run.
 const (
 	modeLink = "120000"
 	modeRepo = "160000"
@@ -265,7 +266,7 @@ func (s *side) same(ctx context.Context, d delta, info fs.FileInfo, c *Change) (
 	if link != (d.was.mode == modeLink) {
 		return changed, nil
 	}
-	c.Was, c.WasLink = touchHash(data), link
+	c.Was, c.WasLink = troupe.ContentHash(data), link
 	if blobID(data, len(d.was.id)) == d.was.id {
 		return "", nil
 	}
@@ -296,12 +297,6 @@ func readFile(path string) (data []byte, link bool, err error) {
 	}
 	data, _, err = disk.ReadFrom(f, 4<<30)
 	return data, false, err
-}
-
-// touchHash is a troupe.FileTouch's hash.
-func touchHash(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:16])
 }
 
 // blobID is what git calls a content, with ids of a length.

@@ -62,17 +62,20 @@ func (m *merging) conflict(o *outcome, name string) Conflict {
 // names are the two sides of a file: the workspaces whose work came to the folder before, if they changed it, and the
 // one that is merged.
 func (m *merging) names(path string) (ours, theirs string) {
-	others, err := m.k.records()
-	if err != nil {
-		others = nil // a name less
-	}
-	slices.SortFunc(others, func(a, b *record) int { return a.Made.Compare(b.Made) })
-	var names []string
-	for _, rec := range others {
-		at, _ := standing(m.k, others, rec.Workspace)
-		if at.Of == m.p.ws.Of && rec.Workspace.Owner != m.p.ws.Owner && slices.Contains(rec.Brought, path) {
-			names = append(names, rec.Workspace.Name)
+	if m.came == nil {
+		m.came = map[string]string{}
+		others, err := recordsOf(m.k, m.p.ws.Of)
+		if err != nil {
+			others = nil // a name less
+		}
+		for _, rec := range others {
+			if rec.Workspace.Owner == m.p.ws.Owner {
+				continue
+			}
+			for _, path := range slices.Compact(slices.Sorted(slices.Values(rec.Brought))) {
+				m.came[path] = strings.TrimPrefix(m.came[path]+", "+rec.Workspace.Name, ", ")
+			}
 		}
 	}
-	return strings.Join(names, ", "), m.p.ws.Name
+	return m.came[path], m.p.ws.Name
 }

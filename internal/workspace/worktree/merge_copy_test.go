@@ -46,7 +46,7 @@ func TestMergeCopy(t *testing.T) {
 	if m = b.merge(ws, Into{}); len(m.Conflicts) > 0 || len(m.Changes) != 1 {
 		t.Errorf("resolved: %+v", m)
 	}
-	if diff, err := b.k.Diff(t.Context(), ws, false); err != nil || !strings.Contains(diff, "+both\n") {
+	if diff, _, err := b.k.Diff(t.Context(), ws, ToRead); err != nil || !strings.Contains(diff, "+both\n") {
 		t.Errorf("%v\n%s", err, diff)
 	}
 	b.fsck(filepath.Join(b.k.data, string(ws.Owner), "repo.git"))

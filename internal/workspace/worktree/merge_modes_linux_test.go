@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // TestApplyModeFirst: a file has its mode before it has its name, so that a folder or file that is swapped right then
@@ -31,7 +33,7 @@ func TestApplyModeFirst(t *testing.T) {
 			if err := os.Chmod(f, c.was); err != nil {
 				t.Fatal(err)
 			}
-			change.Was = touchHash([]byte("was\n"))
+			change.Was = troupe.ContentHash([]byte("was\n"))
 		}
 		told := watchFolder(t, dir)
 		if _, err := Apply(dir, []Change{change}); err != nil {

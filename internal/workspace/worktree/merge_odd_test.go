@@ -58,7 +58,7 @@ func TestMergeRunsNothing(t *testing.T) {
 	}
 	put(t, filepath.Join(ws.Top, "sub/b.txt"), "theirs\n")
 	b.handBack(ws)
-	if _, err := b.k.Diff(t.Context(), ws, false); err != nil {
+	if _, _, err := b.k.Diff(t.Context(), ws, ToRead); err != nil {
 		t.Error(err)
 	}
 	if _, _, err := b.onto(ws, "fresh"); err == nil {

@@ -150,8 +150,8 @@ func (m *merging) steps(ctx context.Context) ([]step, error) {
 	if err != nil {
 		return nil, err
 	}
-	head := kept["HEAD"]
-	if end := kept["end"]; end != "" && (head == "" || reaches(ctx, m.r, end, head)) {
+	head := kept[keptHead]
+	if end := kept[keptEnd]; end != "" && (head == "" || reaches(ctx, m.r, end, head)) {
 		head = end
 	}
 	var steps []step

@@ -110,11 +110,11 @@ func TestDiff(t *testing.T) {
 	b.git(ws.Top, "commit", "-qam", "three")
 	put(t, filepath.Join(ws.Top, "new.txt"), "new\n")
 	for range 2 {
-		diff, err := b.k.Diff(t.Context(), ws, false)
+		diff, _, err := b.k.Diff(t.Context(), ws, ToRead)
 		if err != nil || !strings.Contains(diff, "-three\n+3\n") || !strings.Contains(diff, "+new\n") {
 			t.Errorf("%v\n%s", err, diff)
 		}
-		stat, err := b.k.Diff(t.Context(), ws, true)
+		stat, _, err := b.k.Diff(t.Context(), ws, Stat)
 		if err != nil || !strings.Contains(stat, "2 files changed, 2 insertions(+), 1 deletion(-)") {
 			t.Errorf("%v\n%s", err, stat)
 		}
@@ -122,9 +122,22 @@ func TestDiff(t *testing.T) {
 	}
 	big := b.made("big")
 	put(t, filepath.Join(big.Top, "new.txt"), strings.Repeat("line\n", 1<<19))
-	diff, err := b.k.Diff(t.Context(), big, false)
-	if err != nil || len(diff) > diffMost+200 || !strings.Contains(diff, "[cut here: ") {
-		t.Errorf("%v: %d", err, len(diff))
+	diff, cut, err := b.k.Diff(t.Context(), big, ToRead)
+	if err != nil || len(diff) > diffMost || !cut {
+		t.Errorf("%v: %d, cut %v", err, len(diff), cut)
+	}
+	// A patch is whole, and has what binary files hold.
+	put(t, filepath.Join(big.Top, "bin.dat"), "\x00\x01\xff")
+	patch, cut, err := b.k.Diff(t.Context(), big, ToApply)
+	if err != nil || cut {
+		t.Fatalf("%v, cut %v", err, cut)
+	}
+	put(t, filepath.Join(b.home, "big.patch"), patch)
+	b.git(b.dir, "apply", filepath.Join(b.home, "big.patch"))
+	for _, name := range []string{"new.txt", "bin.dat"} {
+		if get(filepath.Join(b.dir, name)) != get(filepath.Join(big.Top, name)) {
+			t.Errorf("%s is not what it was", name)
+		}
 	}
 }
 

@@ -162,9 +162,6 @@ func (m *merging) unresolved(ctx context.Context, out *Merged) error {
 	return err
 }
 
-// unresolved is the ref of what a workspace had at its end, markers and all: what is committed is without them.
-const unresolved = "unresolved"
-
 // settle finds out what of the folder is work, where conflicts were handed to it: what the caller had is not, and
 // markers are not. What cannot be found out counts as work.
 func (e *ending) settle(ctx context.Context) error {
@@ -194,9 +191,9 @@ func (e *ending) settle(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	delete(e.kept, unresolved)
+	delete(e.kept, keptLeft)
 	if err == nil && marked {
-		e.kept[unresolved], err = e.k.commit(ctx, e.r, e.Tree, "What "+e.p.ws.Name+" left, with markers of conflicts",
+		e.kept[keptLeft], err = e.k.commit(ctx, e.r, e.Tree, "What "+e.p.ws.Name+" left, with markers of conflicts",
 			e.rec.Base.Commit)
 		if err != nil {
 			return err

@@ -140,14 +140,13 @@ func (k *Keeper) straight(path string) error {
 	return nil
 }
 
-// NameTaken is the error of a name that another session's workspace has.
-type NameTaken struct {
-	Owner troupe.SessionID
-	Name  string
-}
+// NameTaken is the error of a name that another workspace has.
+type NameTaken struct{ By troupe.Workspace }
 
 // Error implements error.
-func (e *NameTaken) Error() string { return e.Name + " is the workspace of session " + string(e.Owner) }
+func (e *NameTaken) Error() string {
+	return e.By.Name + " is the workspace of session " + string(e.By.Session())
+}
 
 // apart refuses a name that is in another's folder, or has another's in it.
 func (k *Keeper) apart(ws troupe.Workspace) error {
@@ -163,10 +162,10 @@ func (k *Keeper) apart(ws troupe.Workspace) error {
 		if troupe.Within(other.Top, ws.Top) || troupe.Within(ws.Top, other.Top) {
 			return &troupe.UserError{
 				Problem: fmt.Sprintf("a worktree cannot be named %q: session %s has the worktree %s", ws.Name,
-					other.Owner, other.Name),
+					other.Session(), other.Name),
 				Hint: fmt.Sprintf("go on there with `troupe --resume %s`, or choose another name; `troupe worktrees "+
-					"prune %s` frees this one once you have its work", other.Owner, other.Name),
-				Err: &NameTaken{Owner: other.Owner, Name: other.Name}}
+					"prune %s` frees this one once you have its work", other.Session(), other.Name),
+				Err: &NameTaken{By: other}}
 		}
 	}
 	return nil

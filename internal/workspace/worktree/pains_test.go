@@ -151,7 +151,7 @@ func TestPrune(t *testing.T) {
 		t.Errorf("rows: %+v, %v", rows, err)
 	}
 	b.git(b.dir, "merge", "-q", res.Branch)
-	row, err := b.k.Find(t.Context(), "", "merged")
+	row, err := b.k.Look(t.Context(), ws)
 	if err != nil || row.Unmerged {
 		t.Errorf("row: %+v, %v", row, err)
 	}
@@ -182,11 +182,11 @@ func TestPrune(t *testing.T) {
 	ws = b.made("brought")
 	put(t, filepath.Join(ws.Top, "two.txt"), "two\n")
 	res = b.close(ws)
-	if row, err := b.k.Find(t.Context(), b.dir, "brought"); err != nil || !row.Unmerged {
+	if row, err := b.k.Look(t.Context(), ws); err != nil || !row.Unmerged {
 		t.Errorf("row: %+v, %v", row, err)
 	}
 	b.write("two.txt", "two\n")
-	if row, err := b.k.Find(t.Context(), b.dir, "brought"); err != nil || row.Unmerged {
+	if row, err := b.k.Look(t.Context(), ws); err != nil || row.Unmerged {
 		t.Errorf("brought: %+v, %v", row, err)
 	}
 	removed, why, err = b.k.Prune(t.Context(), ws.Owner, Ending{})

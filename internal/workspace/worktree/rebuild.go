@@ -23,21 +23,21 @@ type was struct {
 
 // wasAt says where HEAD was, and the refs. A commit that was made at an end is on the branch since.
 func (p place) wasAt(ctx context.Context, r repo, rec *record, kept kept) was {
-	w := was{commit: kept["HEAD"]}
+	w := was{commit: kept[keptHead]}
 	branch := rec.Branch
 	if w.commit == "" {
 		w.commit, branch = rec.Base.Commit, "refs/heads/"+p.ws.Branch
 	}
-	if end := kept["end"]; end != "" && reaches(ctx, r, end, w.commit) {
+	if end := kept[keptEnd]; end != "" && reaches(ctx, r, end, w.commit) {
 		w.commit = end
 	}
 	for name, id := range kept {
-		if short, ok := strings.CutPrefix(name, "agent/"); ok && "refs/"+short != branch {
+		if short, ok := strings.CutPrefix(name, keptAgent); ok && "refs/"+short != branch {
 			w.refs = append(w.refs, gitRef{name: "refs/" + short, id: id})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(kept)) {
-		if strings.HasPrefix(name, "stashed/") {
+		if strings.HasPrefix(name, keptStashed) {
 			w.stashes = append(w.stashes, kept[name])
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -25,6 +26,7 @@ type record struct {
 	Workspace     troupe.Workspace
 	Base          troupe.WorkspaceBase
 	State         string
+	Opened        int // how often an agent was let in
 	Made, Changed time.Time
 	// Inode and Born are of the folder that was about to get the name: an inode alone may be another folder's later.
 	Inode uint64 `json:",omitempty"`
@@ -49,6 +51,8 @@ type record struct {
 	Tips string `json:",omitempty"`
 	// Result is of the last end.
 	Result *troupe.WorkspaceResult `json:",omitempty"`
+	// in is that of its place, where it is listed; it is not written down.
+	in *record
 }
 
 // replayed is what a workspace had, as a tree, and the commit that it is in.
@@ -80,6 +84,20 @@ func (k *Keeper) write(p place, rec *record) error {
 		err = disk.Replace(filepath.Join(p.folder, "record.json"), data, 0o600)
 	}
 	return err
+}
+
+// recordsOf are those of the tree that begins at a folder, the oldest first; "": of all trees.
+func recordsOf(k *Keeper, of string) ([]*record, error) {
+	raw, err := k.records()
+	all := make([]*record, len(raw))
+	for i, rec := range raw {
+		stands := *rec
+		stands.Workspace, stands.in = standing(k, raw, rec.Workspace)
+		all[i] = &stands
+	}
+	all = slices.DeleteFunc(all, func(rec *record) bool { return of != "" && rec.Workspace.Of != of })
+	slices.SortFunc(all, func(a, b *record) int { return a.Made.Compare(b.Made) })
+	return all, err
 }
 
 // records are all workspaces that can be read. One that cannot hides none of the others.

@@ -37,7 +37,7 @@ func (c *caller) supported(ctx context.Context, environ []string) (left []string
 		switch {
 		case path.Base(name) == ".gitattributes":
 			attributes = append(attributes, name)
-		case strings.HasPrefix(about, "160000 "):
+		case strings.HasPrefix(about, modeRepo+" "):
 			if why := dirtyModule(ctx, environ, filepath.Join(c.top, name), strings.Fields(about)[1], 0); why != "" {
 				return nil, refused(c.top, "its submodule "+name+" "+why,
 					"commit there and here, or use isolation “copy”")
@@ -124,7 +124,7 @@ func dirtyModule(ctx context.Context, environ []string, folder, commit string, d
 	}
 	for _, entry := range fields(list) {
 		about, name, _ := strings.Cut(entry, "\t")
-		if strings.HasPrefix(about, "160000 ") {
+		if strings.HasPrefix(about, modeRepo+" ") {
 			inner := filepath.Join(folder, name)
 			if why := dirtyModule(ctx, environ, inner, strings.Fields(about)[1], deep+1); why != "" {
 				return "has a submodule " + name + " that " + why

@@ -113,6 +113,23 @@ func fields(list string) []string {
 	return strings.Split(list, "\x00")
 }
 
+// lone are those of some commits that nothing of what is named reaches, each once, sorted.
+func lone(ctx context.Context, r repo, ids []string, not ...string) ([]string, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	list, err := r.feed(ctx, revisions(ids, not...), "rev-list", "--stdin")
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]bool{}
+	for id := range strings.Lines(list) {
+		found[strings.TrimSpace(id)] = true
+	}
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	return slices.DeleteFunc(ids, func(id string) bool { return !found[id] }), nil
+}
+
 // revisions are what a walk begins with, and what it leaves out, as git reads them.
 func revisions(ids []string, not ...string) string {
 	var b strings.Builder

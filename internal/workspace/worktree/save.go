@@ -110,8 +110,8 @@ func (k *Keeper) save(ctx context.Context, p place, rec *record, folder string, 
 	if err != nil {
 		return saved{}, err
 	}
-	if next["HEAD"] != "" && (changed == nil || next["HEAD"] != kept["HEAD"]) {
-		if err := r.takeForced(ctx, folder, next["HEAD"], &s); err != nil {
+	if next[keptHead] != "" && (changed == nil || next[keptHead] != kept[keptHead]) {
+		if err := r.takeForced(ctx, folder, next[keptHead], &s); err != nil {
 			return saved{}, err
 		}
 	}
@@ -126,19 +126,20 @@ func (k *Keeper) save(ctx context.Context, p place, rec *record, folder string, 
 	}
 	s.odd = append(s.odd, left...)
 	if changed == nil {
-		if err := p.saveBeside(ctx, r, folder, next); err != nil {
+		if left, err = p.saveBeside(ctx, r, folder, next); err != nil {
 			return saved{}, err
 		}
+		s.odd = append(s.odd, left...)
 	}
 	if err := own(ctx, p, r, next.besides(kept)); err != nil {
 		return saved{}, err
 	}
-	out.odd, out.Tip = s.odd, next["HEAD"]
+	out.odd, out.Tip = s.odd, next[keptHead]
 	// Also when nothing is new in the index: a process may have died before what is in it was kept.
-	if out.Tree, err = ownTree(ctx, p, r, folder, kept["saved"], rec.Base.Commit); err != nil {
+	if out.Tree, err = ownTree(ctx, p, r, folder, kept[keptSaved], rec.Base.Commit); err != nil {
 		return saved{}, err
 	}
-	next["saved"] = out.Tree
+	next[keptSaved] = out.Tree
 	out.kept = next
 	if err := k.step("tree"); err != nil || maps.Equal(next, kept) {
 		return out, err
@@ -247,9 +248,9 @@ func (p place) keep(ctx context.Context, r repo, rec *record, folder string, nex
 
 // replace puts what an agent's repository refers to now in the place of what it did, which is kept by its id.
 func (k kept) replace(want kept, old []string, bad map[string]bool) {
-	named := map[string]bool{k["base"]: true}
+	named := map[string]bool{k[keptBase]: true}
 	for name, id := range k {
-		if strings.HasPrefix(name, "agent/") || strings.HasPrefix(name, "stashed/") || name == "HEAD" {
+		if strings.HasPrefix(name, keptAgent) || strings.HasPrefix(name, keptStashed) || name == keptHead {
 			if want[name] != id && !bad[want[name]] {
 				delete(k, name)
 				old = append(old, id)
@@ -262,16 +263,16 @@ func (k kept) replace(want kept, old []string, bad map[string]bool) {
 		}
 	}
 	for name, id := range k {
-		if !strings.HasPrefix(name, "old/") {
+		if !strings.HasPrefix(name, keptOld) {
 			named[id] = true
 		}
 	}
 	for _, id := range old {
 		if !bad[id] && !named[id] {
-			k["old/"+id] = id
+			k[keptOld+id] = id
 		}
 	}
-	maps.DeleteFunc(k, func(name, id string) bool { return strings.HasPrefix(name, "old/") && named[id] })
+	maps.DeleteFunc(k, func(name, id string) bool { return strings.HasPrefix(name, keptOld) && named[id] })
 }
 
 // incomplete are those of the commits of which something is not there, though all of what is kept is. Of the others

@@ -106,7 +106,7 @@ func (r repo) gitlinks(ctx context.Context, names []string) ([]string, error) {
 func gitlinksOf(list string) []string {
 	var links []string
 	for _, entry := range fields(list) {
-		if about, name, ok := strings.Cut(entry, "\t"); ok && strings.HasPrefix(about, "160000 ") {
+		if about, name, ok := strings.Cut(entry, "\t"); ok && strings.HasPrefix(about, modeRepo+" ") {
 			links = append(links, name)
 		}
 	}
@@ -230,7 +230,7 @@ func (r repo) take(ctx context.Context, folder string, s scan) (left []string, e
 func takeGiven(ctx context.Context, r repo, folder string, s scan, b *troupe.WorkspaceBase) error {
 	left, err := r.take(ctx, folder, s)
 	for _, name := range left {
-		b.Left = append(b.Left, name+": no agent may read it")
+		b.Left = append(b.Left, name+leftHidden)
 	}
 	return err
 }

@@ -30,8 +30,13 @@ func (e *ending) forget(ctx context.Context) error {
 		}
 	}
 	aside := e.k.spent(e.p.ws.Owner)
-	err := errors.Join(removeTree(aside), os.MkdirAll(filepath.Dir(aside), 0o700), os.Rename(e.p.folder, aside))
-	if err := errors.Join(err, e.k.step("forgotten")); err != nil || e.caller == nil {
+	if err := errors.Join(removeTree(aside), os.MkdirAll(filepath.Dir(aside), 0o700)); err != nil {
+		return err
+	}
+	if err := os.Rename(e.p.folder, aside); err != nil {
+		return err
+	}
+	if err := e.k.step("forgotten"); err != nil || e.caller == nil {
 		return err
 	}
 	return removeTree(filepath.Join(aside, filepath.Base(e.p.repo))) // all of it is in the caller's repository

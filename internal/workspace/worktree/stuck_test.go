@@ -50,6 +50,9 @@ func TestPruneOfTheUnmade(t *testing.T) {
 			})
 		}
 		if done {
+			if at < 9 {
+				t.Errorf("only %d steps", at)
+			}
 			return
 		}
 	}

@@ -18,7 +18,7 @@ func unborn(p place, rec *record) bool {
 		return false
 	}
 	kept, err := readKept(p)
-	return err == nil && kept["HEAD"] == "" && kept["end"] == ""
+	return err == nil && kept[keptHead] == "" && kept[keptEnd] == ""
 }
 
 // abandon removes what there is of it. Its record goes last: what could not be removed stays known.

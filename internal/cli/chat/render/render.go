@@ -359,6 +359,12 @@ func (v *View) ended(a *agent, o troupe.Outcome) {
 	if text := console.Flags(o.Flags); text != "" {
 		v.put(v.paint(33, "! "+text))
 	}
+	if text := console.Verified(o.Verified); text != "" {
+		v.put("  " + v.fit(text, 3))
+	}
+	if o.Unchecked != "" {
+		v.put(v.paint(33, "! "+v.fit(console.Line(o.Unchecked, 0), 3)))
+	}
 	if !v.isMain(a) && o.Status == troupe.Completed {
 		report(v, a, o.Result)
 	}

@@ -96,6 +96,8 @@ func (w *Work) stand(e troupe.Event) {
 		w.cost += b.Cost
 	case troupe.ModelFailed:
 		w.cost += b.Cost
+	case troupe.HandoffJudged:
+		w.cost += b.Cost
 	case troupe.Compacted:
 		w.cost += b.Cost
 	case troupe.ToolFinished:
@@ -116,6 +118,7 @@ type worker struct {
 	calls     []*job
 	making    string       // how far its folder has come; "" if that is not known to be in the making
 	ready     bool         // its folder is there
+	behind    string       // what keeps its run from beginning; "": it has begun
 	early     []wire.Delta // about calls of a reply whose event has not come yet
 }
 
@@ -140,9 +143,6 @@ type queuedWords struct {
 	id   troupe.MailID
 	text string
 }
-
-// Todos are the items of the list of what is to be done, one line each.
-func (w *Work) Todos() []string { return w.board.Lines() }
 
 // NewWork makes the board of one tree. The view names its agents.
 func NewWork(v *View) *Work {
@@ -220,8 +220,10 @@ func (w *Work) Event(e troupe.Event) {
 		}
 	case troupe.SettingsChanged:
 		w.attempts = b.Settings.Policy.MaxAttempts
+	case troupe.Queued:
+		a.behind, a.live, a.since = b.Why, b.Why != "", e.At
 	case troupe.Started:
-		a.live, a.since, a.ready = true, e.At, false
+		a.live, a.since, a.ready, a.behind = true, e.At, false, ""
 	case troupe.WorkspaceReady:
 		a.ready = true
 	case troupe.CallSealed:
@@ -377,6 +379,8 @@ func (w *Work) rowsOf(a *worker, now time.Time, all bool) []string {
 	switch {
 	case !a.live || !all && now.Sub(a.since) < settled && a.failed == nil && len(a.calls) == 0:
 		return nil
+	case a.behind != "":
+		return []string{w.row(who, console.Line(a.behind, 200), " · "+age(now, a.since)+w.stops(a))}
 	case a.failed != nil:
 		text := who + sentence(a.failed.Message) + retryText(a.failed, now, w.attempts) + w.stops(a)
 		rows := console.Wrap(text, w.view.room(3))

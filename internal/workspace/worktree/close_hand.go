@@ -1,0 +1,112 @@
+package worktree
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// refs gives what is wanted refs in the caller's repository. Names that an agent chose may be none there: one is too
+// long for the disk, or an end before left one that stands for a folder of another's. Then each is named by its id.
+func (e *ending) refs(ctx context.Context, want map[string]string) error {
+	update := func(named func(name string) string) error {
+		var commands []string
+		for _, name := range slices.Sorted(maps.Keys(want)) {
+			commands = append(commands, "update "+refOf(e.p.ws, named(name))+"\x00"+want[name]+"\x00\x00")
+		}
+		slices.Sort(commands)
+		return e.caller.update(ctx, slices.Compact(commands))
+	}
+	err := update(func(name string) string { return name })
+	if err == nil || locked(err) || ctx.Err() != nil {
+		return err
+	}
+	return update(func(name string) string {
+		if strings.Contains(name, "/") {
+			return "named/" + want[name]
+		}
+		return name
+	})
+}
+
+// oldest makes one commit of what the agent's HEAD and branches have been and nothing else reaches; "" if all is
+// reached.
+func (e *ending) oldest(ctx context.Context, old, reached []string) (string, error) {
+	old, err := lone(ctx, e.r, old, reached...)
+	if err != nil || len(old) == 0 {
+		return "", err
+	}
+	tree, err := e.r.feed(ctx, "", "mktree")
+	if err != nil {
+		return "", err
+	}
+	return e.k.commit(ctx, e.r, tree, "Where HEAD and branches of "+e.p.ws.Name+" have been", old...)
+}
+
+// transfer copies objects to the caller's repository.
+func (e *ending) transfer(ctx context.Context, ids []string) error {
+	has := []string{e.rec.Base.Commit}
+	for _, r := range e.caller.refs { // from an end before
+		if strings.HasPrefix(r.name, refOf(e.p.ws, "")) {
+			has = append(has, r.id)
+		}
+	}
+	return e.r.hand(ctx, revisions(ids, has...), e.caller.repo, e.p.folder, "--keep="+e.p.pinned())
+}
+
+// reachable makes sure that the caller's repository has all of it, by itself.
+func (e *ending) reachable(ctx context.Context, ids []string) error {
+	in := revisions(ids, e.rec.Base.Commit)
+	if _, err := e.caller.feed(ctx, in, "rev-list", "--objects", "--quiet", "--stdin"); err != nil {
+		return fmt.Errorf("%s lacks what was brought to it: %w", e.p.ws.Of, err)
+	}
+	return nil
+}
+
+// branchTries is how many names are tried for the branch.
+const branchTries = 100
+
+// branch makes the tip a branch of the caller's, or moves the one that is ours. Another's is never moved, nor one that
+// is checked out: its files would seem changed.
+func (e *ending) branch(ctx context.Context) error {
+	out, err := e.caller.out(ctx, "worktree", "list", "--porcelain")
+	if err != nil {
+		return err
+	}
+	at := map[string]string{}
+	for _, r := range e.caller.refs {
+		at[r.name] = r.id
+	}
+	for i := range branchTries {
+		name := e.p.ws.Branch
+		switch {
+		case i == 0 && e.rec.Own != "":
+			name = e.rec.Own
+		case i > 0:
+			name = fmt.Sprintf("%s-%d", e.p.ws.Branch, i+1)
+		}
+		if i > branchTries/2 { // a branch “troupe” leaves no room for any below it
+			name = strings.ReplaceAll(name, "/", "-")
+		}
+		full := "refs/heads/" + name
+		was, there := at[full]
+		ours := !there || was == e.res.Tip || e.rec.Own == name && reaches(ctx, e.r, e.res.Tip, was)
+		if !ours || slices.Contains(strings.Split(out, "\n"), "branch "+full) && was != e.res.Tip {
+			continue
+		}
+		if was == "" {
+			was = strings.Repeat("0", len(e.res.Tip))
+		}
+		err = e.caller.update(ctx, []string{"update " + full + "\x00" + e.res.Tip + "\x00" + was + "\x00"})
+		if err == nil {
+			e.rec.Own, e.res.Branch = name, name
+			return e.k.write(e.p, e.rec)
+		}
+		if locked(err) {
+			return err
+		}
+	}
+	return fmt.Errorf("no branch could be made for %s: %w", e.p.ws.Name, err)
+}

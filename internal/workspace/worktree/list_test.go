@@ -1,0 +1,60 @@
+package worktree
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// TestListOfUnreadable: a workspace of which the kept refs cannot be read is told as one that may hold anything, and
+// hides none of the others.
+func TestListOfUnreadable(t *testing.T) {
+	b := newBench(t)
+	broken, whole := b.made("broken"), b.made("whole")
+	put(t, filepath.Join(broken.Top, "one.txt"), "one\n")
+	put(t, filepath.Join(whole.Top, "two.txt"), "two\n")
+	b.close(broken)
+	b.close(whole)
+	refs := filepath.Join(b.k.data, string(broken.Owner), "repo.git", "packed-refs")
+	if err := errors.Join(os.Remove(refs), os.Mkdir(refs, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := b.k.List(t.Context(), "")
+	if err != nil || len(rows) != 2 {
+		t.Fatalf("%+v, %v", rows, err)
+	}
+	for _, row := range rows {
+		if (row.Problem != "") != (row.Workspace.Owner == broken.Owner) || !row.Unmerged {
+			t.Errorf("%s: %q, unmerged %v", row.Workspace.Name, row.Problem, row.Unmerged)
+		}
+	}
+}
+
+// TestNamesAskNothing: which worktrees there are is said without git, whatever they hold; one look is at one of them.
+func TestNamesAskNothing(t *testing.T) {
+	b := newBench(t)
+	var first troupe.Workspace
+	for _, name := range []string{"one", "two", "three"} {
+		ws := b.made(name)
+		put(t, filepath.Join(ws.Top, name+".txt"), name+"\n")
+		b.close(ws)
+		if name == "one" {
+			first = ws
+		}
+	}
+	calls := b.counting()
+	rows, err := b.k.Names(b.dir)
+	if err != nil || len(rows) != 3 || rows[0].Workspace != first || rows[0].There || !rows[0].Ended || calls() > 0 {
+		t.Errorf("git was asked %d times: %+v, %v", calls(), rows, err)
+	}
+	if row, err := b.k.Look(t.Context(), first); err != nil || !row.Unmerged || row.Bytes == 0 {
+		t.Errorf("%+v, %v", row, err)
+	}
+	one := calls()
+	if _, err := b.k.List(t.Context(), b.dir); err != nil || calls()-one < 2*one {
+		t.Errorf("a look at one took %d calls, and at three %d: %v", one, calls()-one, err)
+	}
+}
