@@ -73,7 +73,8 @@ func TestWithinGone(t *testing.T) {
 			t.Errorf("%s: it is nowhere else: %v %s %v", ws.Name, removed, why, err)
 		}
 	}
-	if text, _, err := b.k.Diff(t.Context(), rows[1].Workspace, ToRead); err != nil || !strings.Contains(text, "left.txt") {
+	if text, _, err := b.k.Diff(t.Context(), rows[1].Workspace, ToRead); err != nil ||
+		!strings.Contains(text, "left.txt") {
 		t.Errorf("%s %v", text, err)
 	}
 	m = b.merge(rows[1].Workspace, Into{})
