@@ -119,7 +119,11 @@ func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message)
 			Code: troupe.ExitUsage}
 	}
 	if m.Fork {
-		if err := forkable(s, m.Cancel); err != nil {
+		depth, err := a.depthOf(ctx, s)
+		if err == nil {
+			err = forkable(s, m.Cancel, depth)
+		}
+		if err != nil {
 			return wire.Sent{}, err
 		}
 	}
@@ -162,8 +166,22 @@ func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message)
 	return out, err
 }
 
-// forkable says why a session cannot be forked, as far as that can be told from without.
-func forkable(s troupe.Session, cancel bool) error {
+// depthOf is how deep agents of a session's tree may be: as of its run or, where none is, as the next one will have it.
+func (a steering) depthOf(ctx context.Context, s troupe.Session) (int, error) {
+	t, err := a.app.tree(ctx, s.Root)
+	if err != nil || t.Running {
+		return t.Sum.Caps.MaxDepth, err
+	}
+	p, err := a.app.policyOf(s.Cwd)
+	if err != nil {
+		return 0, err
+	}
+	return p.settings.Caps().MaxDepth, nil
+}
+
+// forkable says why a session cannot be forked, as far as that can be told from without. Depth is how deep agents may
+// be there.
+func forkable(s troupe.Session, cancel bool, depth int) error {
 	out := &troupe.UserError{Code: troupe.ExitUsage}
 	switch {
 	case cancel:
@@ -172,6 +190,12 @@ func forkable(s troupe.Session, cancel bool) error {
 	case s.Type == troupe.ForkAgent:
 		out.Problem = "a fork is not forked again"
 		out.Hint = "Send the words to it, or fork the agent that it was made of: " + string(s.Parent)
+	case depth == 0:
+		out.Problem = "there are no forks here: sub-agents are switched off (agents.max_depth is 0)"
+		out.Hint = "Send it the words without a fork."
+	case s.Depth+1 > depth:
+		out.Problem = fmt.Sprintf("an agent at depth %d has no forks (agents.max_depth is %d)", s.Depth, depth)
+		out.Hint = "Send it the words without a fork, or fork its main agent: troupe send " + string(s.Root) + " --fork"
 	case s.Tally.Turns == 0:
 		out.Problem = "there is nothing to fork yet: the session has no reply of its model"
 		out.Hint = "Send it the words without a fork, or wait for its first reply."

@@ -258,7 +258,8 @@ func (h *history) goneSince(turn int) (out []wire.GoneFolder) {
 		f := h.folders[owner]
 		changed := func(s step) bool { return s.folder == owner && s.turn >= turn }
 		if f.gone && slices.ContainsFunc(h.steps, changed) {
-			out = append(out, wire.GoneFolder{Folder: f.ws.Folder, Name: f.ws.Name, Branch: f.ws.Branch})
+			out = append(out, wire.GoneFolder{Folder: f.ws.Folder, Name: f.ws.Name, Branch: f.ws.Branch,
+				Session: f.ws.Owner})
 		}
 	}
 	return out

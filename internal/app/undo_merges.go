@@ -228,6 +228,10 @@ func (h *history) blame(f *UndoFile, m *merging) {
 		}
 		if s.to == f.Now {
 			f.Problem = s.who() + " has changed it since"
+			if s.of != nil && !s.of.undone {
+				f.Problem += fmt.Sprintf("; take merge %s back first: troupe undo %s --merge %s", s.of.id, h.root,
+					s.of.id)
+			}
 		}
 		return
 	}
@@ -246,7 +250,8 @@ func (s step) who() string {
 // goneToo names a folder that is not there any more, once.
 func (u *Undo) goneToo(f *ownFolder) {
 	if !slices.ContainsFunc(u.Gone, func(g wire.GoneFolder) bool { return g.Folder == f.ws.Folder }) {
-		u.Gone = append(u.Gone, wire.GoneFolder{Folder: f.ws.Folder, Name: f.ws.Name, Branch: f.ws.Branch})
+		u.Gone = append(u.Gone, wire.GoneFolder{Folder: f.ws.Folder, Name: f.ws.Name, Branch: f.ws.Branch,
+			Session: f.ws.Owner})
 	}
 }
 

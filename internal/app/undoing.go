@@ -5,10 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/wire"
+	"github.com/troupe-dev/troupe/internal/workspace/worktree"
 )
 
 // undoing implements api.Undoing.
@@ -41,6 +43,12 @@ func (a undoing) plan(ctx context.Context, root troupe.SessionID, o wire.UndoOrd
 	if err != nil {
 		return p, wire.Undo{}, err
 	}
+	for i := range p.Gone {
+		g := &p.Gone[i]
+		if g.Pruned = worktree.Pruned(a.app.keeper, g.Session); g.Pruned {
+			g.Branch = ""
+		}
+	}
 	out := shown(p)
 	// What was shown is these files as they are, and what becomes of each.
 	text, err := json.Marshal(struct {
@@ -72,7 +80,7 @@ func (a undoing) Undo(ctx context.Context, root troupe.SessionID, o wire.UndoOrd
 	}
 	// Before anything is put back: the agents could not be told of it otherwise.
 	if _, err := a.checkHeard(ctx, root); err != nil {
-		return wire.Undo{}, err
+		return wire.Undo{}, inConversation(err, p)
 	}
 	r, err := a.applyUndo(ctx, p, o.Force)
 	if err != nil {
@@ -81,6 +89,24 @@ func (a undoing) Undo(ctx context.Context, root troupe.SessionID, o wire.UndoOrd
 	out := shown(r.Undo)
 	out.Applied, out.Left, out.TakeBack = true, shownFiles(r.Left), r.TakeBack
 	return out, nil
+}
+
+// inConversation says of an undo that the process which has the tree does not take how it is done there.
+func inConversation(err error, p Undo) error {
+	var said *troupe.UserError
+	if !errors.As(err, &said) {
+		return err
+	}
+	words := fmt.Sprintf("/undo %d", p.Turn)
+	switch {
+	case p.Redo > 0:
+		words = "/undo redo"
+	case p.Merge != nil:
+		words = "/undo merge " + p.Merge.id
+	}
+	return &troupe.UserError{Problem: said.Problem, Code: said.Code, Err: err,
+		Hint: "If that is a conversation, type there: " + words +
+			". If the process is just ending, try again in a moment."}
 }
 
 // shown is an undo as surfaces see it.

@@ -55,6 +55,11 @@ func (w *workspaces) ofRoot(b wire.Begin, p troupe.Profile, roles *profiles, tit
 	}
 	wish.Hook = roles.makeFolders(troupe.Session{ID: id, Root: id, Type: p.Type, Cwd: b.Cwd})
 	work, err := w.plan(wish)
+	var said *troupe.UserError
+	if b.Worktree != nil && errors.Is(err, worktree.ErrNoRepository) && errors.As(err, &said) {
+		return work, &troupe.UserError{Problem: said.Problem, Err: err, Code: troupe.ExitUsage,
+			Hint: "`git init` makes it one. Without --worktree the session works in the folder itself."}
+	}
 	return work, w.whose(err)
 }
 

@@ -38,7 +38,7 @@ func (l looking) list(ctx context.Context, of string) ([]worktree.Row, error) {
 // keepAgain closes the folder of an agent whose work could not be kept at its end, and reports whether it could. Where
 // a process has the tree, others may work in the folder; then that process does it, or the next.
 func (l looking) keepAgain(ctx context.Context, row worktree.Row) bool {
-	if row.Ended || row.Base.Commit == "" {
+	if row.Base.Commit == "" || row.Ended && (row.There || row.Result == nil || row.Result.Tip != row.Base.Commit) {
 		return false
 	}
 	s, err := l.app.trees.session(ctx, row.Workspace.Session())

@@ -77,11 +77,16 @@ func (a worktrees) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wir
 		}
 		var conflict *worktree.Conflict
 		out.Branch = m.Into
-		out.Commits, conflict, err = look.keeper.Onto(ctx, work, m.Into)
+		var dropped []string
+		out.Commits, dropped, conflict, err = look.keeper.Onto(ctx, work, m.Into)
 		if conflict != nil {
 			out.Conflicts = append(out.Conflicts, shownConflict(*conflict))
 		}
-		out.Already = err == nil && conflict == nil && out.Commits == 0
+		for _, name := range dropped {
+			out.Left = append(out.Left, fmt.Sprintf("%s: the agent took back what you have there and did not commit, "+
+				"which is on no branch: troupe merge %s does it to your file", name, work.Name))
+		}
+		out.Already = err == nil && conflict == nil && out.Commits == 0 && len(dropped) == 0
 		return out, err
 	}
 	if m.Take != "" && m.Take != wire.TakeMine && m.Take != wire.TakeTheirs {
@@ -145,7 +150,7 @@ func (l looking) bring(ctx context.Context, w troupe.Workspace, changes []worktr
 func mergedFiles(changes []worktree.Change) []wire.MergedFile {
 	out := []wire.MergedFile{}
 	for _, c := range changes {
-		f := wire.MergedFile{Path: c.Path, Action: wire.MergeChanged}
+		f := wire.MergedFile{Path: c.Path, Action: wire.MergeChanged, Uncommitted: c.Uncommitted}
 		switch {
 		case c.Gone:
 			f.Action = wire.MergeRemoved
@@ -188,7 +193,8 @@ func (a worktrees) PruneWorktrees(ctx context.Context, p wire.WorktreePrune) ([]
 		rows = append(rows, row)
 	}
 	out := []wire.PrunedWorktree{}
-	for _, row := range rows {
+	defer func() { slices.Reverse(out) }()
+	for _, row := range slices.Backward(rows) { // what was made from the folder of another is younger, and goes first
 		done, err := look.prune(ctx, row, p)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -227,10 +233,13 @@ type looking struct {
 	keeper *worktree.Keeper
 	trees  map[troupe.SessionID]Tree   // by their roots
 	unkept map[troupe.SessionID]string // why the work of agents could not be kept, neither at their ends nor now
+
+	histories map[troupe.SessionID]*history // by the roots of trees
 }
 
 func (a worktrees) look() looking {
-	return looking{a, a.app.keeper, map[troupe.SessionID]Tree{}, map[troupe.SessionID]string{}}
+	return looking{a, a.app.keeper, map[troupe.SessionID]Tree{}, map[troupe.SessionID]string{},
+		map[troupe.SessionID]*history{}}
 }
 
 // rows are the worktrees that a query is about.
@@ -301,6 +310,15 @@ func left(s troupe.Session, w troupe.Workspace) bool {
 	return s.Depth == 0 && s.Workspace.Owner != w.Owner
 }
 
+// rootOf is the main agent of the session that a worktree was made for.
+func (l looking) rootOf(ctx context.Context, row worktree.Row) troupe.SessionID {
+	s, err := l.app.trees.session(ctx, row.Workspace.Session())
+	if err != nil {
+		return row.Workspace.Owner
+	}
+	return s.Root
+}
+
 // shown is a worktree with what it holds.
 func (l looking) shown(ctx context.Context, row worktree.Row) wire.Worktree {
 	out := l.known(ctx, row)
@@ -327,8 +345,8 @@ func (l looking) shown(ctx context.Context, row worktree.Row) wire.Worktree {
 		out.State, out.Problem = wire.WorktreeUnmerged, err.Error()
 	case err != nil:
 		out.State, out.Problem = wire.WorktreeUnknown, err.Error()
-	case merged.Already && (row.Worked || out.Files > 0):
-		out.State = wire.WorktreeMerged
+	case merged.Already && (row.Worked || out.Files > 0), l.rewritten(ctx, row, merged):
+		out.State, out.Conflicts = wire.WorktreeMerged, nil
 	case merged.Already:
 		out.State = wire.WorktreeEmpty
 	default:
@@ -417,7 +435,7 @@ func (l looking) prune(ctx context.Context, row worktree.Row, p wire.WorktreePru
 	case w.State == wire.WorktreeWorking:
 		out.Why = "its agent is at work"
 	case w.Status.Live() && !w.Left:
-		out.Why = "its session was left behind and can be gone on with"
+		out.Why = "its session was left behind and can be gone on with: troupe --resume " + string(l.rootOf(ctx, row))
 	case w.State == wire.WorktreeUnknown:
 		out.Why = w.Problem
 	case p.Discard: // whatever it holds
@@ -434,10 +452,15 @@ func (l looking) prune(ctx context.Context, row worktree.Row, p wire.WorktreePru
 		out.Removed = out.Why == ""
 		return out, nil
 	}
-	going := l.told(row.Workspace, &out)
+	end := worktree.Ending{Going: l.told(row.Workspace, &out), Had: w.State == wire.WorktreeMerged && row.Unmerged}
+	if p.Discard {
+		end.Losing = func(what string) { out.Lost = what }
+	}
 	if !row.Ended {
 		// The folder of a main agent stays from run to run.
-		res, err := l.keeper.Close(ctx, row.Workspace, worktree.Ending{Going: going, If: &row})
+		opening := end
+		opening.If = &row
+		res, err := l.keeper.Close(ctx, row.Workspace, opening)
 		if err != nil || !res.Gone {
 			out.Why = res.Kept
 			return out, err
@@ -445,9 +468,9 @@ func (l looking) prune(ctx context.Context, row worktree.Row, p wire.WorktreePru
 	}
 	var err error
 	if p.Discard {
-		out.Removed, out.Discarded, out.Why, err = worktree.Discard(ctx, l.keeper, row.Workspace.Owner, going)
+		out.Removed, out.Discarded, out.Why, err = worktree.Discard(ctx, l.keeper, row.Workspace.Owner, end)
 	} else {
-		out.Removed, out.Why, err = l.keeper.Prune(ctx, row.Workspace.Owner, going)
+		out.Removed, out.Why, err = l.keeper.Prune(ctx, row.Workspace.Owner, end)
 	}
 	if isNotFound(err) { // it held nothing, and has gone with its end
 		out.Removed, err = true, nil

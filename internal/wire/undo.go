@@ -119,6 +119,9 @@ type GoneFolder struct {
 	Folder string `json:"folder"`
 	Name   string `json:"name"`
 	Branch string `json:"branch,omitempty"` // that has it
+	// Session is the one that it was made for, and Pruned says that the worktree is on record no more.
+	Session troupe.SessionID `json:"session,omitempty"`
+	Pruned  bool             `json:"pruned,omitempty"`
 }
 
 // Types of an Undo.

@@ -110,6 +110,8 @@ const (
 type MergedFile struct {
 	Path   string `json:"path"`
 	Action string `json:"action" enum:"changed,new,removed"`
+	// Uncommitted: it is removed, and what it held is in no commit that is checked out.
+	Uncommitted bool `json:"uncommitted,omitempty" doc:"It is removed, and what it held was not committed"`
 }
 
 // MergedWorktree is what came of a merge. With conflicts nothing was written.
@@ -175,5 +177,6 @@ type PrunedWorktree struct {
 	Why      string   `json:"why,omitempty" doc:"Why it stays, or what of it does"`
 	// Discarded is the ref that alone has the work by now.
 	Discarded string   `json:"discarded,omitempty" doc:"The ref that alone has the work that was discarded"`
+	Lost      string   `json:"lost,omitempty" doc:"What went with the folder and no commit keeps"`
 	Hooks     []string `json:"hooks,omitempty" doc:"What hooks that were told of it did wrong, or want said"`
 }

@@ -198,6 +198,7 @@ func TestFlagsOfABirth(t *testing.T) {
 			"the limit of turns":            func(b *wire.Begin) { b.MaxTurns = 1 },
 			"the limit of time":             func(b *wire.Begin) { b.MaxMS = 1000 },
 			"appended to the system prompt": func(b *wire.Begin) { b.AppendText = "x" },
+			"the worktree":                  func(b *wire.Begin) { b.Worktree = new("z") },
 		} {
 			b := b
 			b.Continue = true
@@ -215,13 +216,16 @@ func TestFlagsOfABirth(t *testing.T) {
 				t.Errorf("%s, driven: %v", name, err)
 			}
 		}
-		b.MaxTurns = 1
+		b.MaxTurns, b.Worktree = 1, new("")
 		ts, _ := newTrees(h.API, b)
 		next := resumable(ts.next)
 		next.Continue = true
 		tree, err := ts.begin(t.Context(), next, false)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if ts.next.Worktree == nil {
+			t.Error("new ones are not in worktrees any more")
 		}
 		tree.close()
 	})

@@ -79,7 +79,9 @@ func planUndo(ctx context.Context, v *conversation, args string) error {
 	refused := stays > 0 && !order.Force || stays == len(u.Files)
 	plan := about.passedText() + undoPlan(v.trees.next.Cwd, u, about.prompt, order.Force, refused)
 	if stays > 0 && !order.Force {
-		plan += "Nothing is put back as long as a file stays; with --force those that can be are.\n"
+		plan += fmt.Sprintf("Nothing is put back as long as a file stays; /undo%s --force puts back those that can "+
+			"be.\n",
+			targetOf(order))
 	}
 	v.flow(v.wrap(console.Clean(strings.TrimRight(plan, "\n"))) + "\n")
 	if refused {
@@ -89,6 +91,19 @@ func planUndo(ctx context.Context, v *conversation, args string) error {
 	v.undo = order
 	v.perform(ctx, v.m.propose(order.Redo))
 	return nil
+}
+
+// targetOf is what an undo is of, as /undo takes it: without it that is about the last one.
+func targetOf(o wire.UndoOrder) string {
+	switch {
+	case o.Merge != "":
+		return " --merge " + console.Line(o.Merge, 64)
+	case o.Redo:
+		return " --redo"
+	case o.Turn > 0:
+		return fmt.Sprintf(" --to %d", o.Turn)
+	}
+	return ""
 }
 
 // aboutUndo says which prompt an undo goes back to, and which later ones it passed: their files hold what they

@@ -96,6 +96,26 @@ func TestUndoOfMerges(t *testing.T) {
 	f.heardAll(t, "begin false", "hello", "undo 0 1", "undo 0 1.1")
 }
 
+// TestUndoForcedIsTheSame: the command that puts back what can be is about what the conversation was asked to undo.
+func TestUndoForcedIsTheSame(t *testing.T) {
+	t.Parallel()
+	f := newFake(func(f *fake, what string) { f.says("heard " + what) })
+	f.turns = []wire.Turn{{Number: 1, Asked: "one", Prompt: 1, Files: []wire.FileChange{{Path: "/ws/a"}}}}
+	f.undo = wire.Undo{Turn: 1, Plan: "p", Files: []wire.UndoFile{{Path: "/ws/a", Action: wire.UndoRemove,
+		Obstacle: wire.ObstacleChanged, Problem: "changed since"}}}
+	p := sit(t, f, wire.Begin{})
+	p.sees("\n>")
+	p.Keys("hello\r")
+	p.sees("1.5 s\n>")
+	p.Keys("/undo\r")
+	p.shows("/undo --to 1\n--force puts back")
+	for want, of := range map[string]wire.UndoOrder{" --merge 1.1": {Merge: "1.1"}, " --redo": {Redo: true}} {
+		if got := targetOf(of); got != want {
+			t.Errorf("%+v: %q", of, got)
+		}
+	}
+}
+
 // TestUndoPassesWhatChangedNothing: a prompt whose files are as they were before it is no dead end: /undo goes past it
 // to the last prompt that has something to put back, and says so.
 func TestUndoPassesWhatChangedNothing(t *testing.T) {
@@ -197,7 +217,7 @@ func TestUndoForced(t *testing.T) {
 	p.Keys("hello\r")
 	p.sees("1.5 s\n>")
 	p.Keys("/undo\r")
-	p.sees("with --force those that can be are.\n>")
+	p.sees("--to 1 --force puts back those that can be.\n>")
 	p.Keys("/undo --force\r")
 	p.sees("y/n + Enter?")
 	p.Keys("y\r")

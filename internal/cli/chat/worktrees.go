@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -94,7 +95,11 @@ func leavesWork(ctx context.Context, v *conversation) {
 // listWorktrees is /worktrees: all of them, or one.
 func listWorktrees(ctx context.Context, v *conversation, name string) error {
 	q, err := wire.WorktreeQuery{Cwd: v.trees.next.Cwd}, error(nil)
-	if name != "" {
+	switch name {
+	case "":
+	case "--all":
+		q.All = true
+	default:
 		q, err = ownWorktree(v, "worktrees", name)
 	}
 	if err != nil {
@@ -104,7 +109,7 @@ func listWorktrees(ctx context.Context, v *conversation, name string) error {
 	if err != nil {
 		return err
 	}
-	return printed(v, func(c *console.Console) error { return c.WorktreeList(list, false) })
+	return printed(v, func(c *console.Console) error { return c.WorktreeList(list, q.All) })
 }
 
 // ownWorktree is the worktree that a command is about: the one that is named, or the main agent's own.
@@ -131,12 +136,17 @@ func ownWorktree(v *conversation, command, name string) (wire.WorktreeQuery, err
 const diffLines = 400
 
 // showDiff is /diff: what was changed in a worktree since it began.
-func showDiff(ctx context.Context, v *conversation, name string) error {
-	q, err := ownWorktree(v, "diff", name)
+func showDiff(ctx context.Context, v *conversation, words string) error {
+	all := strings.Fields(words)
+	stat := slices.Index(all, "--stat")
+	if stat >= 0 {
+		all = slices.Delete(all, stat, stat+1)
+	}
+	q, err := ownWorktree(v, "diff", strings.Join(all, " "))
 	if err != nil {
 		return err
 	}
-	d, err := v.trees.api.Setup().Workspaces().DiffWorktree(ctx, wire.WorktreeLook{WorktreeQuery: q})
+	d, err := v.trees.api.Setup().Workspaces().DiffWorktree(ctx, wire.WorktreeLook{WorktreeQuery: q, Stat: stat >= 0})
 	if err != nil {
 		return err
 	}

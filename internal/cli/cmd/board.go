@@ -28,7 +28,7 @@ and in parentheses the agent that has the task. Comments of agents stand below i
 			return showBoard(ctx, c, a, args[0], f)
 		}),
 	}
-	cmd.Flags().BoolVar(&f.json, "json", false, "Print one JSON object per task")
+	jsonFlag(cmd, &f.json)
 	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "Go on printing what changes until interrupted")
 	return cmd
 }

@@ -223,6 +223,8 @@ func describeMail(m troupe.Mail) string {
 		text = console.MessageFrom(*m.Message)
 	}
 	switch {
+	case m.Forked != nil && m.Forked.Refused != "":
+		text += ": no fork was started: " + console.Line(m.Forked.Refused, 0)
 	case m.Ended != nil:
 		o := m.Ended
 		text = line("task %s ended: %s %s", o.TaskID(), console.Line(o.Name, 60),

@@ -47,8 +47,12 @@ func newRemove(c *console.Console) *cobra.Command {
 				verb = "would remove"
 			}
 			for _, s := range roots {
+				var left []wire.Worktree
 				if !dry {
 					if err := keepScratchpad(ctx, c, a, s, keep); err != nil {
+						return err
+					}
+					if left, err = unmergedOf(ctx, a, s); err != nil {
 						return err
 					}
 					if err := a.Remove(ctx, s.ID); err != nil {
@@ -58,6 +62,13 @@ func newRemove(c *console.Console) *cobra.Command {
 				removed = append(removed, s.ID)
 				if !asJSON {
 					fmt.Fprintf(c.Out, "%s %s %s\n", verb, s.ID, console.Line(s.Title, 60))
+					for _, w := range left {
+						name := console.Line(w.Name, 64)
+						w.Status = "" // its session is gone
+						fmt.Fprintf(c.Out, "  its worktree %s stays: %s; troupe merge %s, or troupe worktrees prune "+
+							"--discard %s\n",
+							name, console.Line(console.WorktreeHolds(w), 0), name, name)
+					}
 				}
 			}
 			switch {
@@ -75,6 +86,27 @@ func newRemove(c *console.Console) *cobra.Command {
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "Only say what would be removed")
 	cmd.Flags().StringVar(&keep, "keep-scratchpad", "", "First copy what its agents shared into this new folder")
 	return cmd
+}
+
+// unmergedOf are the worktrees of a tree's agents with work that is nowhere else: they outlive it.
+func unmergedOf(ctx context.Context, a api.API, root wire.Session) (out []wire.Worktree, err error) {
+	t, err := a.Tree(ctx, root.ID)
+	if err != nil {
+		return nil, err
+	}
+	others := func(w wire.Worktree) bool {
+		return !slices.ContainsFunc(t.Sessions, func(s wire.Session) bool { return s.ID == w.Session })
+	}
+	known, err := a.Setup().Workspaces().Worktrees(ctx, wire.WorktreeQuery{All: true, Names: true})
+	for _, w := range slices.DeleteFunc(known, others) {
+		list, lerr := a.Setup().Workspaces().Worktrees(ctx, wire.WorktreeQuery{Cwd: w.Of, Name: string(w.Session)})
+		if lerr != nil {
+			return nil, lerr
+		}
+		out = append(out,
+			slices.DeleteFunc(list, func(w wire.Worktree) bool { return w.State != wire.WorktreeUnmerged })...)
+	}
+	return out, err
 }
 
 // keepScratchpad copies what the agents of a session shared. Links stay what they are; if anything cannot be copied,

@@ -100,6 +100,9 @@ func undo(ctx context.Context, c *console.Console, a api.API, ref string, f undo
 	}
 	order := f.UndoOrder
 	u, err := a.PlanUndo(ctx, s.ID, order)
+	if err != nil && order == (wire.UndoOrder{Force: f.Force}) {
+		return orElsewhere(ctx, c, a, s, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -130,6 +133,9 @@ func undoInJSON(ctx context.Context, c *console.Console, a api.API, u wire.Undo,
 	if err := c.JSON(u); err != nil {
 		return err
 	}
+	if f.dryRun && len(u.Files) > 0 && refused(u, f.Force) {
+		return &console.Exit{Code: troupe.ExitFailed}
+	}
 	return leftOver(u)
 }
 
@@ -155,8 +161,14 @@ func undoInWords(ctx context.Context, c *console.Console, a api.API, s wire.Sess
 		return err
 	}
 	switch {
-	case f.dryRun || len(u.Files) == 0:
+	case len(u.Files) == 0:
 		return nil
+	case f.dryRun:
+		if !refused(u, f.Force) {
+			return nil
+		}
+		fmt.Fprintln(c.Out, "Nothing would be put back.")
+		return &console.Exit{Code: troupe.ExitFailed}
 	case refused(u, f.Force):
 		// Nothing will be put back; there is no use in asking first.
 	case !f.yes:
@@ -191,6 +203,37 @@ func orForced(err error, order wire.UndoOrder) error {
 		return err
 	}
 	return hinted(err, "Add --force for that.")
+}
+
+// othersLooked is among how many sessions of the folder the last merge is looked for.
+const othersLooked = 20
+
+// orElsewhere says of an undo that found nothing in a session which other one of its folder has the last merge.
+func orElsewhere(ctx context.Context, c *console.Console, a api.API, of wire.Session, err error) error {
+	list, lerr := a.List(ctx, wire.Listing{Cwd: c.Cwd, Limit: othersLooked})
+	if lerr != nil {
+		return err
+	}
+	var last wire.Merge
+	hint := ""
+	for _, s := range list {
+		if s.ID == of.ID {
+			continue
+		}
+		turns, terr := a.Turns(ctx, s.ID)
+		for _, t := range turns {
+			for _, m := range t.Merges {
+				if terr == nil && m.By == "" && !m.Undone && m.At.After(last.At) {
+					last, hint = m, fmt.Sprintf("The last merge here was of %s, for another session: "+
+						"troupe undo %s --merge %s.", console.Line(m.Name, 60), s.ID, console.Line(m.ID, 20))
+				}
+			}
+		}
+	}
+	if hint == "" {
+		return err
+	}
+	return hinted(err, hint)
 }
 
 // confirm takes only a plain yes for one.

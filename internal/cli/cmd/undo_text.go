@@ -121,6 +121,9 @@ func writePlan(c *console.Console, s wire.Session, u wire.Undo, force bool) erro
 
 // keptOf says where the work of a folder is that is gone.
 func keptOf(g wire.GoneFolder) string {
+	if g.Pruned {
+		return "It was pruned: you have its work, or have discarded it."
+	}
 	if g.Branch != "" {
 		return "Its work is on the branch " + console.Line(g.Branch, 0) + "; to see it: troupe diff " +
 			console.Line(g.Name, 0)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
@@ -55,7 +56,8 @@ work or where there is none. What would be lost stays, and is told with the reas
 that troupe made for them go too; commits that no branch of yours has stay below refs/troupe.
 
 --discard throws work away that you do not want: it is said how much that is, and you are asked. It is on no
-branch then but one that is checked out, which is named; the ref that is printed still has all of it.`,
+branch then but one that is checked out, which is named; the ref that is printed still has all of it, but for
+ignored files, which are named.`,
 		Example: "troupe worktrees prune --dry-run\ntroupe worktrees prune\ntroupe worktrees prune fixer\n" +
 			"troupe worktrees prune --discard fixer",
 		ValidArgsFunction: c.Worktrees,
@@ -100,7 +102,7 @@ func confirmDiscard(ctx context.Context, c *console.Console, a api.API, p wire.W
 	}
 	lone := false
 	for _, w := range list {
-		if w.Removed && w.Worktree.State == wire.WorktreeUnmerged {
+		if w.Removed && goesForGood(w.Worktree) {
 			lone = true
 			fmt.Fprintln(c.Err, discards(w.Worktree))
 		}
@@ -122,11 +124,22 @@ func confirmDiscard(ctx context.Context, c *console.Console, a api.API, p wire.W
 	return yes, err
 }
 
+// goesForGood reports whether to discard a worktree throws something away.
+func goesForGood(w wire.Worktree) bool {
+	return w.State == wire.WorktreeUnmerged || w.There && w.Kept != ""
+}
+
 // discards says how much a worktree holds that is nowhere else.
 func discards(w wire.Worktree) string {
-	s := w.WorktreeSums
-	return fmt.Sprintf("%s: %s +%d -%d, %s, nowhere else", console.Line(w.Name, 64), console.Count(s.Files, "file"),
-		s.Added, s.Removed, console.Count(s.Commits, "commit"))
+	s, text := w.WorktreeSums, console.Line(w.Name, 64)+": "
+	if w.State == wire.WorktreeUnmerged {
+		text += fmt.Sprintf("%s +%d -%d, %s, nowhere else; ", console.Count(s.Files, "file"), s.Added, s.Removed,
+			console.Count(s.Commits, "commit"))
+	}
+	if w.There && w.Kept != "" {
+		text += console.Line(w.Kept, 0)
+	}
+	return strings.TrimSuffix(text, "; ")
 }
 
 func writePruned(c *console.Console, list []wire.PrunedWorktree, asked wire.WorktreePrune) error {
@@ -145,7 +158,7 @@ func writePruned(c *console.Console, list []wire.PrunedWorktree, asked wire.Work
 		} else {
 			kept++
 		}
-		if dry && p.Removed && p.Worktree.State == wire.WorktreeUnmerged {
+		if dry && p.Removed && asked.Discard && goesForGood(p.Worktree) {
 			name = discards(p.Worktree)
 		}
 		if p.Why != "" {
@@ -160,6 +173,11 @@ func writePruned(c *console.Console, list []wire.PrunedWorktree, asked wire.Work
 		if ref := console.Line(p.Discarded, 0); ref != "" {
 			if _, err := fmt.Fprintf(c.Out, "         all of it is kept as %s; to have it back: git branch %s %s\n",
 				ref, name, ref); err != nil {
+				return err
+			}
+		}
+		if p.Lost != "" {
+			if _, err := fmt.Fprintln(c.Out, "         gone with it: "+console.Line(p.Lost, 0)); err != nil {
 				return err
 			}
 		}

@@ -158,8 +158,11 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 			all = append(all, below.Name())
 		}
 		near := troupe.Nearest(args[0], all)
-		if near != "" {
+		switch {
+		case near != "":
 			near = fmt.Sprintf("; did you mean `%s %s`?", cmd.CommandPath(), near)
+		case len(all) > 0:
+			near = fmt.Sprintf("; there is `%s %s`", cmd.CommandPath(), strings.Join(all, "`, `"))
 		}
 		return Usage("there is no command `%s %s`%s", cmd.CommandPath(), args[0], near)
 	}

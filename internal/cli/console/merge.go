@@ -62,14 +62,18 @@ func (c *Console) Merged(m wire.MergedWorktree) error {
 	}
 	short := func(path string) string { return Line(inFolder(m.Folder, path), 0) }
 	for _, f := range m.Files {
-		fmt.Fprintf(&b, "%-8s %s\n", f.Action, short(f.Path))
+		fmt.Fprintf(&b, "%-8s %s", f.Action, short(f.Path))
+		if f.Uncommitted {
+			b.WriteString("  which is in no commit of yours")
+		}
+		b.WriteString("\n")
 	}
 	for _, l := range m.Left {
 		fmt.Fprintf(&b, "left out %s\n", short(l))
 	}
 	switch n := Count(len(m.Files), "file"); {
 	case len(m.Conflicts) > 0:
-		writeConflicts(c, &b, m)
+		writeConflicts(&b, m)
 	case m.Stopped != "" && len(m.Files) > 0:
 		fmt.Fprintf(&b, "It stopped after %s: %s.\nRun it again: what was written is not written twice.\n", n,
 			Line(m.Stopped, 0))
@@ -119,8 +123,7 @@ func inFolder(folder, text string) string {
 const hunkLines = 20
 
 // writeConflicts shows each place that both sides have changed, and what can be done about it.
-func writeConflicts(c *Console, b *strings.Builder, m wire.MergedWorktree) {
-	color := c.Color(c.OutTTY)
+func writeConflicts(b *strings.Builder, m wire.MergedWorktree) {
 	name := Line(m.Worktree.Name, 64)
 	for _, x := range m.Conflicts {
 		fmt.Fprintf(b, "conflict %s", Line(inFolder(m.Folder, x.Path), 0))
@@ -128,10 +131,17 @@ func writeConflicts(c *Console, b *strings.Builder, m wire.MergedWorktree) {
 			fmt.Fprintf(b, ": %s", Line(x.Why, 0))
 		}
 		b.WriteString("\n")
-		ours, theirs := cmp.Or(x.Ours, "your folder"), cmp.Or(x.Theirs, name)
+		ours := "yours, in your folder"
+		switch {
+		case m.Branch != "":
+			ours = "yours, on the branch " + Line(m.Branch, 0)
+		case x.Ours != "":
+			ours = "yours, with the work of " + Line(x.Ours, 64)
+		}
 		for _, h := range x.Hunks {
-			writeSide(b, color, redCode, ours, "-", h.Ours)
-			writeSide(b, color, greenCode, theirs, "+", h.Theirs)
+			writeSide(b, ours, h.Ours)
+			writeSide(b, "base, which both began with", h.Base)
+			writeSide(b, "theirs, of "+Line(cmp.Or(x.Theirs, name), 64), h.Theirs)
 		}
 	}
 	if len(m.Unresolved) > 0 {
@@ -156,8 +166,16 @@ func writeConflicts(c *Console, b *strings.Builder, m wire.MergedWorktree) {
 		fmt.Fprintf(b, "To have its agent resolve it%s: troupe merge %s --hand-back; then merge again.\n", again, name)
 		return
 	}
-	fmt.Fprintf(b, "The branch %s is as it was. To bring it to your files instead: troupe merge %s\n",
-		Line(m.Branch, 0), name)
+	fmt.Fprintf(b, "Nothing was put on the branch %s.\n", Line(m.Branch, 0))
+	if m.Worktree.Dirty > 0 {
+		files := make([]string, len(m.Conflicts))
+		for i, x := range m.Conflicts {
+			files[i] = inFolder(m.Folder, x.Path)
+		}
+		fmt.Fprintf(b, "%s began with lines that you had not committed, which no branch has: commit %s first.\n", name,
+			Line(strings.Join(files, ", "), 0))
+	}
+	fmt.Fprintf(b, "To bring it to your files instead: troupe merge %s\n", name)
 }
 
 func conflictsIn(m wire.MergedWorktree) string {
@@ -168,20 +186,19 @@ func conflictsIn(m wire.MergedWorktree) string {
 }
 
 // writeSide shows what one side has at a place.
-func writeSide(b *strings.Builder, color bool, code int, who, sign string, l wire.WorktreeLines) {
+func writeSide(b *strings.Builder, who string, l wire.WorktreeLines) {
 	where := ""
 	if l.First > 0 {
 		where = fmt.Sprintf(", line %d", l.First)
 	}
-	fmt.Fprintf(b, "  %s%s:\n", Line(who, 64), where)
+	fmt.Fprintf(b, "  %s%s:\n", who, where)
 	n := 0
 	for line := range strings.Lines(l.Text) {
 		if n++; n > hunkLines {
 			fmt.Fprintf(b, "    … and more\n")
 			return
 		}
-		text := VisibleLine(strings.TrimRight(line, "\r\n"))
-		fmt.Fprintf(b, "    %s\n", Paint(color, code, sign+" "+text))
+		fmt.Fprintf(b, "    %s\n", VisibleLine(strings.TrimRight(line, "\r\n")))
 	}
 	if n == 0 {
 		b.WriteString("    (nothing)\n")

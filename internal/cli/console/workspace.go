@@ -25,6 +25,10 @@ func Workspace(w *troupe.WorkspaceResult) string {
 		return fmt.Sprintf("%s%s: its work could not be kept: %s; it is in %s. troupe merge %s tries again, and so "+
 			"does the next resume of the session", what, name, Line(w.Unkept, 200), folder, name)
 	}
+	if w.Base == "" && w.Run != nil { // it was saved, and goes on
+		return what + name + ": what was done there is saved" + kept + "; troupe diff " + name + ", troupe merge " +
+			name
+	}
 	if w.Tip == w.Base {
 		if kept == "" {
 			return ""

@@ -20,6 +20,8 @@ func TestWorkspace(t *testing.T) {
 	same.Tip, same.Files = "1", 0
 	unknown.Unmerged = "git is too old"
 	copied.Kind, copied.Branch = troupe.WorkspaceCopy, ""
+	saved := troupe.WorkspaceResult{Kind: troupe.WorkspaceTree, Name: "fixer", Folder: "/t/fixer",
+		Run: &troupe.Checkpoint{Tree: "3"}, Kept: "commands still run in it"}
 	unchanged := stays
 	unchanged.Tip = "1"
 	for want, w := range map[string]*troupe.WorkspaceResult{
@@ -29,7 +31,10 @@ func TestWorkspace(t *testing.T) {
 			"it has ignored files\\u{001b}[2J, which no commit keeps: out" + how: &stays,
 		"worktree fixer: branch troupe/fixer, 3 files +10 -2, and whether it merges is not known: git is too old" +
 			how: &unknown,
-		"its own folder fixer: 3 files +10 -2" + how: &copied,
+		"worktree fixer: what was done there is saved; the folder stays (/t/fixer): commands still run in it" +
+			how: &saved,
+		"its own folder fixer: 3 files +10 -2" +
+			how: &copied,
 		"worktree fixer: no work to merge; the folder stays (/t/fixer): " +
 			"it has ignored files\\u{001b}[2J, which no commit keeps: out": &unchanged,
 	} {

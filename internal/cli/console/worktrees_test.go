@@ -101,21 +101,26 @@ func TestPaintDiff(t *testing.T) {
 // TestWriteMerged: what could not be written is said, and nothing of a file's text obeys a terminal.
 func TestWriteMerged(t *testing.T) {
 	t.Parallel()
-	w := wire.Worktree{Name: "fixer", Session: "ab12cd000000", Branch: "troupe/fixer"}
+	w := wire.Worktree{Name: "fixer", Session: "ab12cd000000", Branch: "troupe/fixer", Dirty: 1}
 	lines := strings.Repeat("x\n", hunkLines+2)
 	for want, m := range map[string]wire.MergedWorktree{
 		"new      a\nIt stopped after 1 file: b was changed.\n": {Folder: "/p", Stopped: "b was changed",
 			Files: []wire.MergedFile{{Path: "/p/a", Action: wire.MergeNew}}},
 		"Nothing was written: no room.\n":         {Stopped: "no room"},
 		"left out h: it is protected\nNothing of": {Folder: "/p", Left: []string{"/p/h: it is protected"}},
-		"fixer, line 4:\n    + \\u{001b}[2J\n": {Folder: "/p", Conflicts: []wire.WorktreeConflict{{Path: "/p/a",
-			Hunks: []wire.WorktreeHunk{{Theirs: wire.WorktreeLines{First: 4, Text: "\x1b[2J\n"}}}}}},
-		"your folder:\n    - x\n": {Conflicts: []wire.WorktreeConflict{{Path: "/p/a", Hunks: []wire.WorktreeHunk{
-			{Ours: wire.WorktreeLines{Text: lines}}}}}},
+		"theirs, of fixer, line 4:\n    \\u{001b}[2J\n": {Folder: "/p",
+			Conflicts: []wire.WorktreeConflict{{Path: "/p/a",
+				Hunks: []wire.WorktreeHunk{{Theirs: wire.WorktreeLines{First: 4, Text: "\x1b[2J\n"}}}}}},
+		"yours, in your folder:\n    x\n": {Conflicts: []wire.WorktreeConflict{{Path: "/p/a",
+			Hunks: []wire.WorktreeHunk{
+				{Ours: wire.WorktreeLines{Text: lines}}}}}},
 		"    … and more\n": {Conflicts: []wire.WorktreeConflict{{Hunks: []wire.WorktreeHunk{
 			{Ours: wire.WorktreeLines{Text: lines}}}}}},
-		"The branch there is as it was.": {Branch: "there", Conflicts: []wire.WorktreeConflict{{Path: "/p/a",
+		"Nothing was put on the branch there.": {Branch: "there", Conflicts: []wire.WorktreeConflict{{Path: "/p/a",
 			Why: "changed here, removed there"}}},
+		"commit a first.\n": {Branch: "there", Folder: "/p", Conflicts: []wire.WorktreeConflict{{Path: "/p/a"}}},
+		"removed  a  which is in no commit of yours\n": {Folder: "/p",
+			Files: []wire.MergedFile{{Path: "/p/a", Action: wire.MergeRemoved, Uncommitted: true}}},
 		"git merge troupe/fixer\n": {Conflicts: []wire.WorktreeConflict{{Path: "/p/a"}}},
 	} {
 		var b strings.Builder

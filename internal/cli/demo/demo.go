@@ -105,7 +105,11 @@ func execute(ctx context.Context, c *console.Console, s scene, keep bool) (err e
 		return err
 	}
 	if keep {
-		fmt.Fprintf(c.Out, "\nKept in %s. Look around:\n  TROUPE_HOME=%s troupe show main --cwd ...\n", dir, d.home)
+		fmt.Fprintf(c.Out, "\nKept in %s. Look around:\n  cd %s && TROUPE_HOME=%s troupe show main\n", dir, d.project,
+			d.home)
+		if s.git {
+			fmt.Fprintf(c.Out, "  git -C %s branch --list 'troupe/*'\n", d.project)
+		}
 	}
 	return nil
 }
@@ -168,9 +172,13 @@ func (d demo) conclude(ctx context.Context, a api.API, report wire.Report) error
 		return err
 	}
 	fmt.Fprintln(out, d.paint(strings.TrimRight(diff, " \n")))
-	d.head("What the runtime saw of the tests")
-	if err := d.tests(ctx, a, report); err != nil {
+	tests, err := d.tests(ctx, a, report)
+	if err != nil {
 		return err
+	}
+	if tests != "" {
+		d.head("What the runtime saw of the tests")
+		fmt.Fprint(out, tests)
 	}
 	d.head("What it took")
 	run.Table(d.c, report)
@@ -234,12 +242,13 @@ func (d demo) diff() (string, error) {
 	return out.String(), nil
 }
 
-// tests lists every command that ran, in order, with what came out.
-func (d demo) tests(ctx context.Context, a api.API, report wire.Report) error {
+// tests lists every command that ran tests, in order, with what came out.
+func (d demo) tests(ctx context.Context, a api.API, report wire.Report) (string, error) {
+	var out strings.Builder
 	for _, ag := range report.Agents {
 		events, err := a.Events(ctx, ag.ID, 0, 0)
 		if err != nil {
-			return err
+			return "", err
 		}
 		for _, e := range events {
 			b, ok := e.Body.(troupe.ToolFinished)
@@ -247,18 +256,13 @@ func (d demo) tests(ctx context.Context, a api.API, report wire.Report) error {
 				continue
 			}
 			for _, cmd := range b.Evidence.Commands {
-				verdict := "exit 0"
-				if cmd.ExitCode != 0 {
-					verdict = fmt.Sprintf("exit %d", cmd.ExitCode)
+				if cmd.Tests == nil {
+					continue
 				}
-				if cmd.Tests != nil {
-					verdict += fmt.Sprintf(" · %s: %d passed, %d failed", cmd.Tests.Runner, cmd.Tests.Passed,
-						cmd.Tests.Failed)
-				}
-				fmt.Fprintf(d.c.Out, "%-9s %-45s %s\n", console.Line(ag.Name, 0), console.Line(cmd.Command, 45),
-					verdict)
+				fmt.Fprintf(&out, "%-9s %-45s exit %d · %s: %d passed, %d failed\n", console.Line(ag.Name, 0),
+					console.Line(cmd.Command, 45), cmd.ExitCode, cmd.Tests.Runner, cmd.Tests.Passed, cmd.Tests.Failed)
 			}
 		}
 	}
-	return nil
+	return out.String(), nil
 }

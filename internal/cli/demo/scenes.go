@@ -80,7 +80,8 @@ func forking() scene {
 
 // apart is three agents in worktrees of their own, two of which change the same lines.
 func apart() scene {
-	return scene{script: treesScript, flags: "--permission-mode acceptEdits ", git: true, begin: wire.Begin{
+	return scene{script: treesScript, flags: "--permission-mode acceptEdits --allowed-tools 'Bash(go test ./...), " +
+		"Bash(git commit *)' ", git: true, begin: wire.Begin{
 		Prompt: "People are signed out at once. Mend that, let a lock say what to do, and warn people in the README.",
 		Permissions: wire.Permissions{Mode: troupe.ModeAcceptEdits,
 			Allow: []string{"Bash(go test ./...)", "Bash(git commit *)"}},

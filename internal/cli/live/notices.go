@@ -57,6 +57,12 @@ func (n *Notices) Show(events []troupe.Event) {
 			if text := n.places.ended(e.Session, b.Outcome); text != "" {
 				n.warn(n.of(e.Session) + ": " + text)
 			}
+		case troupe.MailDelivered:
+			for _, m := range b.Mail {
+				if m.Forked != nil && m.Forked.Refused != "" {
+					n.warn(n.of(e.Session) + ": no fork was started: " + console.Line(m.Forked.Refused, 0))
+				}
+			}
 		case troupe.HookRan:
 			if text := console.Hook(b); text != "" {
 				n.warn(n.of(e.Session) + ": " + text)

@@ -521,6 +521,9 @@ func Follow(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o 
 		return wire.Report{}, unseen(r.Root, ferr)
 	}
 	report, rerr := a.Report(ctx, r.Root)
+	if rerr == nil && b.Prompt == "" && len(r.Before) > 0 {
+		rerr = ofForks(ctx, a, r, &report)
+	}
 	if err == nil {
 		// Tasks in the background may have woken the main agent several times.
 		report.DurationMS = max(0, c.Now().Sub(began).Milliseconds())

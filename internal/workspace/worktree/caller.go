@@ -50,6 +50,9 @@ func top(from string) string {
 // ErrNoTree: there can be no worktree of a folder, whatever the disk and the names have room for.
 var ErrNoTree = errors.New("no worktree")
 
+// ErrNoRepository: the folder is in none.
+var ErrNoRepository = fmt.Errorf("%w: no repository", ErrNoTree)
+
 func refused(of, why, hint string) error {
 	return &troupe.UserError{Problem: fmt.Sprintf("there can be no worktree of %s: %s", of, why), Hint: hint,
 		Err: ErrNoTree}

@@ -64,6 +64,9 @@ func (p place) close(ctx context.Context, rec *record, end Ending) (troupe.Works
 		return res, err
 	}
 	there, other, err := p.has(rec)
+	if !there && !other && err == nil && woken(p, rec) {
+		return sleep(ctx, p, rec)
+	}
 	switch {
 	case other:
 		res.Kept = "something else is in its place; what was saved last of it is kept"
@@ -84,7 +87,7 @@ func (p place) close(ctx context.Context, rec *record, end Ending) (troupe.Works
 		return res, err
 	}
 	e := &ending{k: p.k, p: p, r: r, rec: rec, saved: s, res: res, there: there, began: rec.since(end.Began),
-		going: end.Going, work: s.Tree}
+		going: end.Going, losing: end.Losing, work: s.Tree}
 	return e.res, e.run(ctx, end.Message)
 }
 
@@ -98,6 +101,7 @@ type ending struct {
 	res    troupe.WorkspaceResult
 	there  bool
 	going  func(context.Context)
+	losing func(what string)
 	began  string // the tree when the run began; "": the base
 	caller *caller
 	work   string // the tree that is committed
@@ -321,7 +325,9 @@ func (e *ending) removeFolder(ctx context.Context) error {
 		return nil
 	}
 	why, err := e.loses(ctx, e.p.ws.Top)
-	if err != nil || why != "" {
+	if err == nil && e.mayLose(why) {
+		e.losing(why)
+	} else if err != nil || why != "" {
 		e.res.Kept = why
 		return err
 	}
@@ -343,7 +349,9 @@ func (e *ending) removeFolder(ctx context.Context) error {
 	}
 	s, err := e.k.save(ctx, e.p, e.rec, e.p.leave, nil)
 	if err == nil {
-		why, err = e.loses(ctx, e.p.leave)
+		if why, err = e.loses(ctx, e.p.leave); e.mayLose(why) {
+			why = ""
+		}
 	}
 	if err == nil && why == "" && (s.Tree != e.Tree || !maps.Equal(s.kept, e.kept)) {
 		why = "something was written there while it was ended"
@@ -360,6 +368,9 @@ func (e *ending) removeFolder(ctx context.Context) error {
 	e.p.tidy()
 	return nil
 }
+
+// mayLose reports whether what would be lost is to go. Commits are not.
+func (e *ending) mayLose(why string) bool { return why != "" && e.why == "" && e.losing != nil }
 
 // loses says what would be lost with the folder; "" if nothing.
 func (e *ending) loses(ctx context.Context, folder string) (string, error) {

@@ -127,7 +127,7 @@ func TestCopy(t *testing.T) {
 		t.Errorf("made again: %s", diff)
 	}
 	b.fsck(filepath.Join(b.k.data, string(ws.Owner), "repo.git"))
-	if removed, why, err := b.k.Prune(t.Context(), ws.Owner, nil); removed || why == "" || err != nil {
+	if removed, why, err := b.k.Prune(t.Context(), ws.Owner, Ending{}); removed || why == "" || err != nil {
 		t.Errorf("pruned: %v, %q, %v", removed, why, err)
 	}
 }

@@ -82,10 +82,11 @@ func gather(ctx context.Context, p place, r repo, tip string, ids []string) (str
 		append([]string{tip}, ids...)...)
 }
 
-// Discard removes what Prune does, with work that is nowhere else: that stays below the ref alone which it says.
-func Discard(ctx context.Context, k *Keeper, id troupe.SessionID, going func(context.Context)) (removed bool,
-	ref, why string, err error) {
-	removed, why, err = pruneOne(ctx, k, id, going, &ref)
+// Discard removes what Prune does, with work that is nowhere else: that stays below the ref alone which it says; and,
+// if the ending is to be told of that, with what no commit keeps.
+func Discard(ctx context.Context, k *Keeper, id troupe.SessionID, end Ending) (removed bool, ref, why string,
+	err error) {
+	removed, why, err = pruneOne(ctx, k, id, end, &ref)
 	return removed, ref, why, err
 }
 

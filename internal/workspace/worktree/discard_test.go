@@ -12,7 +12,7 @@ func TestDiscardOfCheckedOut(t *testing.T) {
 	put(t, filepath.Join(ws.Top, "one.txt"), "one\n")
 	res := b.close(ws)
 	b.git(b.dir, "worktree", "add", "-q", filepath.Join(b.home, "out"), res.Branch)
-	removed, ref, why, err := Discard(t.Context(), b.k, ws.Owner, nil)
+	removed, ref, why, err := Discard(t.Context(), b.k, ws.Owner, Ending{})
 	if !removed || ref != refOf(ws, "discarded") || why != "the branch "+res.Branch+" stays, for it is checked out" ||
 		err != nil {
 		t.Errorf("%v, %s, %q, %v", removed, ref, why, err)

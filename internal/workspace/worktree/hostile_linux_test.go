@@ -74,7 +74,7 @@ func TestHostileRepository(t *testing.T) {
 	if _, err := b.k.List(t.Context(), ""); err != nil || ran() {
 		t.Errorf("listed: %v, ran %v", err, ran())
 	}
-	if _, _, err := b.k.Prune(t.Context(), ws.Owner, nil); err != nil || ran() {
+	if _, _, err := b.k.Prune(t.Context(), ws.Owner, Ending{}); err != nil || ran() {
 		t.Errorf("pruned: %v, ran %v", err, ran())
 	}
 }

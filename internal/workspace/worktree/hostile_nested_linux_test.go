@@ -32,7 +32,7 @@ func TestHostileOuter(t *testing.T) {
 	if _, err := b.k.List(t.Context(), ""); err != nil {
 		t.Error(err)
 	}
-	if _, _, _, err := Discard(t.Context(), b.k, inner.Owner, nil); err != nil {
+	if _, _, _, err := Discard(t.Context(), b.k, inner.Owner, Ending{}); err != nil {
 		t.Error(err)
 	}
 	if b.close(outer); ran() {

@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -91,6 +92,11 @@ type Ending struct {
 	Began string
 	// Going is called when the folder is about to be removed, and is there still; nil: nothing is to be told.
 	Going func(ctx context.Context)
+	// Losing is told what of the folder no commit keeps and is to go with it, such as ignored files; nil: it stays
+	// then.
+	Losing func(what string)
+	// Had says that the caller had all of it once, though its files show that no more.
+	Had bool
 	// If is what was known of it when nobody worked there: where it was opened since, it is not closed, and the error
 	// is ErrOpened. nil: whoever closes it is the one that works there.
 	If *Row
@@ -108,6 +114,8 @@ type place struct {
 	making string // the folder while it is made
 	leave  string // the folder while it is looked at for the last time
 	gone   string // the folder when all of it can be had from kept refs
+	// in is the workspace whose folder it was made from, if that is gone and work goes past it; see standing.
+	in *record
 }
 
 func (k *Keeper) place(ws troupe.Workspace) (place, error) {
@@ -121,7 +129,8 @@ func (k *Keeper) place(ws troupe.Workspace) (place, error) {
 	if err := checkName(ws.Name); err != nil {
 		return place{}, err
 	}
-	folder, project := filepath.Join(k.data, string(ws.Owner)), filepath.Join(k.folders, k.project(ws.Of))
+	below, _, _ := strings.Cut(strings.TrimPrefix(ws.Top, strings.TrimSuffix(k.folders, "/")+"/"), "/")
+	folder, project := filepath.Join(k.data, string(ws.Owner)), filepath.Join(k.folders, below)
 	id := string(ws.Owner)
 	return place{k: k, ws: ws, folder: folder, repo: filepath.Join(folder, "repo.git"),
 		making: filepath.Join(project, ".making-"+id), leave: filepath.Join(project, ".leave-"+id),
@@ -163,7 +172,7 @@ func (k *Keeper) Open(ctx context.Context, ws troupe.Workspace, m Making) (troup
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		rec, err = k.claim(ctx, p, m.Base)
-	case err == nil && rec.Workspace != ws:
+	case err == nil && rec.Workspace.Top != ws.Top:
 		err = fmt.Errorf("the workspace of %s is %s", ws.Owner, rec.Workspace.Top)
 	}
 	if err != nil {

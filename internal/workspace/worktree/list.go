@@ -74,6 +74,13 @@ func (k *Keeper) Look(ctx context.Context, ws troupe.Workspace) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
+	if troupe.Within(rec.Workspace.Of, k.folders) {
+		all, err := k.records()
+		if err != nil {
+			return Row{}, err
+		}
+		rec.Workspace, rec.in = standing(k, all, rec.Workspace)
+	}
 	return looked(ctx, k, rec, map[string]*caller{})
 }
 
@@ -90,6 +97,7 @@ func noted(rec *record) Row {
 func looked(ctx context.Context, k *Keeper, rec *record, callers map[string]*caller) (Row, error) {
 	row := noted(rec)
 	p, err := k.place(rec.Workspace)
+	p.in = rec.in
 	if err != nil { // its folder is below another folder than it would be made in today
 		row.Tip, row.Unmerged = rec.Base.Commit, true
 		return row, nil
@@ -104,10 +112,10 @@ func looked(ctx context.Context, k *Keeper, rec *record, callers map[string]*cal
 		return row, nil
 	}
 	row.Tip, row.Worked = kept.tip(rec), p.worked(ctx, rec, kept)
-	c, known := callers[rec.Workspace.Of]
+	c, known := callers[p.ws.Of]
 	if !known && rec.Workspace.Kind == troupe.WorkspaceTree {
-		c, _ = k.callerOf(ctx, rec.Workspace.Of) // one that is gone has merged nothing
-		callers[rec.Workspace.Of] = c
+		c, _ = k.callerOf(ctx, p.ws.Of) // one that is gone has merged nothing
+		callers[p.ws.Of] = c
 	}
 	row.Ref, row.Unmerged = named(p, rec, c), p.unmerged(ctx, rec, c, kept)
 	if row.Unmerged && row.Ended {
@@ -133,7 +141,7 @@ func (p place) brought(ctx context.Context, rec *record, kept kept) (already boo
 		already, declined = out.Already, out.Declined
 		return err
 	})
-	return err == nil && already, declined
+	return err == nil && already || broughtBefore(ctx, p, rec, kept), declined
 }
 
 // tip is the last commit: what the agent's HEAD was, or what was committed for it at an end.
@@ -221,15 +229,13 @@ func size(folder string) int64 {
 // Prune removes folder, keeper and refs of a workspace whose work is in another branch of the caller's or in the
 // caller's folder, or which has none. What no ref but the workspace's own reaches stays a ref. Why says what stays, and
 // for what reason.
-// going is called as that of an Ending is.
-func (k *Keeper) Prune(ctx context.Context, id troupe.SessionID, going func(context.Context)) (removed bool,
-	why string, err error) {
-	return pruneOne(ctx, k, id, going, nil)
+func (k *Keeper) Prune(ctx context.Context, id troupe.SessionID, end Ending) (removed bool, why string, err error) {
+	return pruneOne(ctx, k, id, end, nil)
 }
 
 // pruneOne is Prune, or with a place for the ref of what was discarded Discard.
-func pruneOne(ctx context.Context, k *Keeper, id troupe.SessionID, going func(context.Context),
-	discarded *string) (removed bool, why string, err error) {
+func pruneOne(ctx context.Context, k *Keeper, id troupe.SessionID, end Ending, discarded *string) (removed bool,
+	why string, err error) {
 	if _, ok := troupe.ParseSessionID(string(id)); !ok {
 		return false, "", fmt.Errorf("a workspace of %q: %w", id, troupe.ErrNotFound)
 	}
@@ -245,19 +251,26 @@ func pruneOne(ctx context.Context, k *Keeper, id troupe.SessionID, going func(co
 	if err != nil {
 		return false, "", err
 	}
-	p, err := k.place(rec.Workspace)
+	all, err := k.records()
+	if err != nil {
+		return false, "", err
+	}
+	p, err := standingPlace(k, all, rec)
 	if err != nil {
 		return false, "", err
 	}
 	if rec.State == made {
 		return false, "its agent has not ended", nil
 	}
+	if others, err := within(k, rec.Workspace); err != nil || len(others) > 0 {
+		return false, "what its agents have left stays: " + some(others), err
+	}
 	if err := p.putBack(); err != nil {
 		return false, "", err
 	}
 	if rec.Base.Commit != "" {
 		// What was done there since the end is part of it.
-		res, err := p.close(ctx, rec, Ending{Going: going})
+		res, err := p.close(ctx, rec, end)
 		if err != nil || !res.Gone {
 			return false, res.Kept, err
 		}
@@ -265,10 +278,11 @@ func pruneOne(ctx context.Context, k *Keeper, id troupe.SessionID, going func(co
 			return true, "", nil // there was nothing in it
 		}
 	}
-	return p.prune(ctx, rec, discarded)
+	return p.prune(ctx, rec, end.Had, discarded)
 }
 
-func (p place) prune(ctx context.Context, rec *record, discarded *string) (removed bool, why string, err error) {
+func (p place) prune(ctx context.Context, rec *record, had bool, discarded *string) (removed bool, why string,
+	err error) {
 	kept, err := readKept(p)
 	if err != nil {
 		return false, "", err
@@ -290,8 +304,11 @@ func (p place) prune(ctx context.Context, rec *record, discarded *string) (remov
 		c = nil // its refs are dealt with
 	case lone:
 		switch all, declined := p.brought(ctx, rec, kept); {
-		case !all:
-			return false, "it has work that neither another branch nor " + p.ws.Of + " has", nil
+		case !all && !had:
+			// Its folder has gone with its end: all that is kept has what was in it.
+			return false, fmt.Sprintf("its folder is gone; its work is kept, and nowhere else: troupe merge %s, or "+
+				"throw "+
+				"it away: troupe worktrees prune --discard %s", p.ws.Name, p.ws.Name), nil
 		case len(declined) > 0:
 			return false, "it has its own version of " + some(declined) + ", of which you kept yours", nil
 		}

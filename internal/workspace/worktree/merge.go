@@ -26,6 +26,8 @@ type Into struct {
 	Theirs, Ours []string
 	// Anew: what the caller has declined before is a change again, to be decided once more.
 	Anew bool
+	// had is the tree that the caller has, in the place of what is in its folder; "": that.
+	had string
 	// Judge is asked about the files that conflict before they are handed back; nil: nobody has to be.
 	Judge func(paths []string) error
 }
@@ -42,6 +44,8 @@ type Change struct {
 	Content []byte
 	Gone    bool
 	Link    bool
+	// Uncommitted: it is Gone, and what it held is not in what the caller has committed.
+	Uncommitted bool
 }
 
 // Merged is what merging a workspace into its caller's folder would do. Nothing of it is done.
@@ -205,7 +209,10 @@ func (m *merging) prepare(ctx context.Context, scratch, tree string) error {
 	if m.base, m.theirs, err = m.p.compared(ctx, m.r, m.base, m.theirs); err != nil {
 		return err
 	}
-	if m.ours, err = m.present(ctx); err != nil {
+	if m.ours = m.in.had; m.ours == "" {
+		m.ours, err = m.present(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	if err := m.unhand(ctx); err != nil {
@@ -346,6 +353,9 @@ func (m *merging) merge(ctx context.Context) (Merged, error) {
 		return out, err
 	}
 	changes = m.withoutMarkers(&out, changes)
+	if err := m.uncommitted(ctx, changes); err != nil {
+		return out, err
+	}
 	if len(out.Conflicts) == 0 || m.in.Partial {
 		out.Changes, out.Result = changes, o.tree
 	}

@@ -16,12 +16,13 @@ import (
 // caller had not committed. What the workspace has not committed is one more commit. A branch that is not there begins
 // where the caller was when the workspace was made. One that is checked out is refused: its files would seem changed.
 // If conflicts were handed to the workspace, all of it is one commit, without what was the caller's in them. While they
-// are not resolved it is refused.
-func (k *Keeper) Onto(ctx context.Context, ws troupe.Workspace, branch string) (commits int, conflict *Conflict,
-	err error) {
+// are not resolved it is refused. Dropped are the files of which the branch cannot have what was done: the workspace
+// took back what the caller had not committed of them, which is on no branch.
+func (k *Keeper) Onto(ctx context.Context, ws troupe.Workspace, branch string) (commits int, dropped []string,
+	conflict *Conflict, err error) {
 	full := "refs/heads/" + branch
 	if !goodRef(full) || strings.HasPrefix(branch, "-") || branch == "HEAD" {
-		return 0, nil, &troupe.UserError{Problem: fmt.Sprintf("%q is no name of a branch", branch)}
+		return 0, nil, nil, &troupe.UserError{Problem: fmt.Sprintf("%q is no name of a branch", branch)}
 	}
 	err = k.merging(ctx, ws, Into{}, func(m *merging) error {
 		if m.caller == nil {
@@ -30,13 +31,39 @@ func (k *Keeper) Onto(ctx context.Context, ws troupe.Workspace, branch string) (
 				Hint: "merge it into the folder"}
 		}
 		var err error
-		commits, conflict, err = m.onto(ctx, branch)
+		if dropped, err = m.takenBack(ctx); err == nil {
+			commits, conflict, err = m.onto(ctx, branch, len(dropped) > 0)
+		}
 		return err
 	})
-	return commits, conflict, err
+	return commits, dropped, conflict, err
 }
 
-func (m *merging) onto(ctx context.Context, branch string) (int, *Conflict, error) {
+// takenBack are the files that the workspace has as the caller's last commit has them, and not as it found them.
+func (m *merging) takenBack(ctx context.Context) ([]string, error) {
+	base, err := m.treeOf(ctx, m.rec.Base.Commit)
+	if err != nil {
+		return nil, err
+	}
+	deltas, err := m.r.deltas(ctx, base, m.theirs)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(deltas))
+	for i, d := range deltas {
+		names[i] = d.name
+	}
+	had := map[string]entry{}
+	if head := m.rec.Base.Head; head != "" {
+		if had, err = m.r.entries(ctx, head, names); err != nil {
+			return nil, err
+		}
+	}
+	have, err := m.r.entries(ctx, m.theirs, names)
+	return slices.DeleteFunc(names, func(name string) bool { return had[name] != have[name] }), err
+}
+
+func (m *merging) onto(ctx context.Context, branch string, lacks bool) (int, *Conflict, error) {
 	if err := m.refuseMarked(ctx); err != nil {
 		return 0, nil, err
 	}
@@ -73,7 +100,7 @@ func (m *merging) onto(ctx context.Context, branch string) (int, *Conflict, erro
 		return 0, conflict, err
 	}
 	had := replayed{Tree: m.raw, Commit: tip}
-	if !slices.Contains(m.rec.Onto, had) { // before the branch has it: alone it says nothing
+	if !lacks && !slices.Contains(m.rec.Onto, had) { // before the branch has it: alone it says nothing
 		m.rec.Onto = append(m.rec.Onto, had)
 		if err := m.k.write(m.p, m.rec); err != nil {
 			return 0, nil, err

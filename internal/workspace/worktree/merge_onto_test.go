@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,7 +12,38 @@ import (
 
 func (b *bench) onto(ws troupe.Workspace, branch string) (int, *Conflict, error) {
 	b.t.Helper()
-	return b.k.Onto(b.t.Context(), ws, branch)
+	n, _, conflict, err := b.k.Onto(b.t.Context(), ws, branch)
+	return n, conflict, err
+}
+
+// TestOntoLacks: what a branch cannot have of an agent's work is named, and counts as nowhere else until the caller's
+// files show it.
+func TestOntoLacks(t *testing.T) {
+	b := newBench(t)
+	b.write("notes.txt", "not committed\n")
+	b.write("a.txt", "one\ntwo\nthree\nfour\n")
+	ws := b.made("tidies")
+	put(t, filepath.Join(ws.Top, "new.txt"), "new\n")
+	if err := os.Remove(filepath.Join(ws.Top, "notes.txt")); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(ws.Top, "a.txt"), "one\ntwo\nthree\n")
+	b.close(ws)
+	n, dropped, conflict, err := b.k.Onto(t.Context(), ws, "release")
+	if n != 1 || conflict != nil || err != nil || strings.Join(dropped, " ") != "a.txt notes.txt" {
+		t.Fatalf("%d %v %v %v", n, dropped, conflict, err)
+	}
+	if rows, err := b.k.List(t.Context(), b.dir); err != nil || len(rows) != 1 || !rows[0].Unmerged {
+		t.Errorf("it counts as merged: %+v %v", rows, err)
+	}
+	b.git(b.dir, "merge", "-q", "release")
+	if m := b.brought(ws); len(m.Changes) != 2 || !m.Changes[0].Uncommitted || m.Changes[1].Uncommitted ||
+		there(filepath.Join(b.dir, "notes.txt")) {
+		t.Errorf("%+v", m)
+	}
+	if rows, err := b.k.List(t.Context(), b.dir); err != nil || rows[0].Unmerged {
+		t.Errorf("%+v %v", rows, err)
+	}
 }
 
 func TestOnto(t *testing.T) {

@@ -34,7 +34,7 @@ func TestPains5(t *testing.T) {
 	b.git(b.dir, "gc", "-q", "--prune=now")
 	b.has(b.dir, lines)
 	b.fsck(filepath.Join(b.dir, ".git"))
-	if removed, why, err := b.k.Prune(t.Context(), ws.Owner, nil); removed || err != nil || why == "" {
+	if removed, why, err := b.k.Prune(t.Context(), ws.Owner, Ending{}); removed || err != nil || why == "" {
 		t.Errorf("pruned unmerged work: %v, %q, %v", removed, why, err)
 	}
 	// It goes on where it was.
@@ -140,7 +140,7 @@ func TestBranchOfAnother(t *testing.T) {
 func TestPrune(t *testing.T) {
 	b := newBench(t)
 	ws := b.made("merged")
-	if removed, why, err := b.k.Prune(t.Context(), ws.Owner, nil); removed || err != nil || why == "" {
+	if removed, why, err := b.k.Prune(t.Context(), ws.Owner, Ending{}); removed || err != nil || why == "" {
 		t.Errorf("a live one: %v, %q, %v", removed, why, err)
 	}
 	put(t, filepath.Join(ws.Top, "one.txt"), "one\n")
@@ -155,7 +155,7 @@ func TestPrune(t *testing.T) {
 	if err != nil || row.Unmerged {
 		t.Errorf("row: %+v, %v", row, err)
 	}
-	removed, why, err := b.k.Prune(t.Context(), ws.Owner, nil)
+	removed, why, err := b.k.Prune(t.Context(), ws.Owner, Ending{})
 	if !removed || why != "" || err != nil {
 		t.Errorf("merged: %v, %q, %v", removed, why, err)
 	}
@@ -172,7 +172,7 @@ func TestPrune(t *testing.T) {
 	b.git(ws.Top, "stash")
 	res = b.close(ws)
 	b.git(b.dir, "merge", "-q", res.Branch)
-	removed, why, err = b.k.Prune(t.Context(), ws.Owner, nil)
+	removed, why, err = b.k.Prune(t.Context(), ws.Owner, Ending{})
 	if !removed || !strings.Contains(why, "stash") || err != nil {
 		t.Errorf("stashed: %v, %q, %v", removed, why, err)
 	}
@@ -189,7 +189,7 @@ func TestPrune(t *testing.T) {
 	if row, err := b.k.Look(t.Context(), ws); err != nil || row.Unmerged {
 		t.Errorf("brought: %+v, %v", row, err)
 	}
-	removed, why, err = b.k.Prune(t.Context(), ws.Owner, nil)
+	removed, why, err = b.k.Prune(t.Context(), ws.Owner, Ending{})
 	tip := "refs/troupe/" + string(ws.Owner) + "/tip"
 	if !removed || why != "its commits stay as "+tip+", for no branch of yours has all of them" || err != nil ||
 		b.git(b.dir, "rev-parse", tip) != res.Tip || b.branches() != "refs/heads/main" {
@@ -207,13 +207,13 @@ func TestPrune(t *testing.T) {
 			b.git(wt, "commit", "-q", "--allow-empty", "-m", "on")
 			b.git(b.dir, "worktree", "remove", "-f", wt)
 		}
-		removed, why, err = b.k.Prune(t.Context(), ws.Owner, nil)
+		removed, why, err = b.k.Prune(t.Context(), ws.Owner, Ending{})
 		want := map[bool]string{false: "checked out"}[on] // one that was gone on with is the caller's own
 		if !removed || !strings.Contains(why, want) || err != nil || !strings.Contains(b.branches(), res.Branch) {
 			t.Errorf("%s: %v, %q, %v: %s", name, removed, why, err, b.branches())
 		}
 	}
-	if _, _, err := b.k.Prune(t.Context(), troupe.SessionID("../../etc"), nil); err == nil {
+	if _, _, err := b.k.Prune(t.Context(), troupe.SessionID("../../etc"), Ending{}); err == nil {
 		t.Error("a path was pruned")
 	}
 }

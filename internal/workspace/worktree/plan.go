@@ -50,8 +50,9 @@ func (k *Keeper) Plan(ctx context.Context, w Wish) (troupe.Workspace, error) {
 			break
 		}
 		if around == "" {
-			return none, refused(from, "it is in no git repository",
-				copyHint+"; a hook of WorktreeCreate can make worktrees with another version control")
+			return none, &troupe.UserError{Err: ErrNoRepository,
+				Problem: fmt.Sprintf("there can be no worktree of %s: it is in no git repository", from),
+				Hint:    copyHint + "; a hook of WorktreeCreate can make worktrees with another version control"}
 		}
 		ws.Of = around
 		if need, err = k.asked.needs(ctx, k, around); err != nil {

@@ -94,7 +94,7 @@ func TestCallerIsGone(t *testing.T) {
 	if rows, err := b.k.List(t.Context(), ""); err != nil || len(rows) != 1 || !rows[0].Unmerged {
 		t.Errorf("rows: %+v, %v", rows, err)
 	}
-	if removed, _, err := b.k.Prune(t.Context(), ws.Owner, nil); removed {
+	if removed, _, err := b.k.Prune(t.Context(), ws.Owner, Ending{}); removed {
 		t.Errorf("pruned: %v", err)
 	}
 	if err := os.Rename(away, b.dir); err != nil {

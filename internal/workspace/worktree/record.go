@@ -51,6 +51,8 @@ type record struct {
 	Tips string `json:",omitempty"`
 	// Result is of the last end.
 	Result *troupe.WorkspaceResult `json:",omitempty"`
+	// in is that of its place, where it is listed; it is not written down.
+	in *record
 }
 
 // replayed is what a workspace had, as a tree, and the commit that it is in.
@@ -86,7 +88,13 @@ func (k *Keeper) write(p place, rec *record) error {
 
 // recordsOf are those of the tree that begins at a folder, the oldest first; "": of all trees.
 func recordsOf(k *Keeper, of string) ([]*record, error) {
-	all, err := k.records()
+	raw, err := k.records()
+	all := make([]*record, len(raw))
+	for i, rec := range raw {
+		stands := *rec
+		stands.Workspace, stands.in = standing(k, raw, rec.Workspace)
+		all[i] = &stands
+	}
 	all = slices.DeleteFunc(all, func(rec *record) bool { return of != "" && rec.Workspace.Of != of })
 	slices.SortFunc(all, func(a, b *record) int { return a.Made.Compare(b.Made) })
 	return all, err

@@ -62,6 +62,32 @@ func (p place) wake(ctx context.Context) (*record, error) {
 	return readRecord(p.folder)
 }
 
+// woken reports whether it is one that was spent, and that a run began to open and ended before it had a folder. Its
+// keeper may be gone, or half of one.
+func woken(p place, rec *record) bool {
+	if r := rec.Result; rec.State != closed || r == nil || !r.Gone || r.Tip != rec.Base.Commit {
+		return false
+	}
+	kept, err := readKept(p)
+	e := ending{rec: rec, saved: saved{kept: kept}}
+	return err == nil && e.extra() == 0
+}
+
+// sleep puts it aside again: nothing was done since its last end.
+func sleep(ctx context.Context, p place, rec *record) (res troupe.WorkspaceResult, err error) {
+	res = *rec.Result
+	if res.Run != nil {
+		res.Run = &troupe.Checkpoint{Tree: res.Run.Tree, Tip: res.Run.Tip}
+	}
+	e := ending{k: p.k, p: p, rec: rec}
+	if p.ws.Kind == troupe.WorkspaceTree {
+		if e.caller, err = p.k.callerOf(ctx, p.ws.Of); err != nil {
+			return res, err
+		}
+	}
+	return res, errors.Join(removeTree(p.making), e.forget(ctx))
+}
+
 // Sweep removes what workspaces in which nothing was changed have left, of those that may go.
 func (k *Keeper) Sweep(ctx context.Context, may func(troupe.Workspace) bool) error {
 	entries, err := os.ReadDir(filepath.Join(k.data, "spent"))

@@ -38,7 +38,7 @@ func TestPruneOfTheUnmade(t *testing.T) {
 					b.open(ws)
 					return
 				}
-				if removed, why, err := b.k.Prune(t.Context(), ws.Owner, nil); err != nil || !removed {
+				if removed, why, err := b.k.Prune(t.Context(), ws.Owner, Ending{}); err != nil || !removed {
 					t.Errorf("removed %v: %s, %v", removed, why, err)
 				}
 				if rows, err := b.k.List(t.Context(), ""); err != nil || len(rows) > 0 {

@@ -34,6 +34,63 @@ func TestWithin(t *testing.T) {
 	}
 }
 
+// TestWithinGone: what an agent did whose folder was made from another one's, and outlives that, goes to the tree that
+// this was beside; what the other had taken by then counts as merged.
+func TestWithinGone(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	outer := b.made("outer")
+	put(t, filepath.Join(outer.Top, "new.txt"), "new\n")
+	inside := func(name string) troupe.Workspace {
+		ws, err := b.k.Plan(t.Context(), Wish{Owner: newID(t), Kind: troupe.WorkspaceTree, Name: name,
+			From: outer.Top})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.open(ws)
+		put(t, filepath.Join(ws.Top, name+".txt"), "its\n")
+		b.close(ws)
+		return ws
+	}
+	left, taken := inside("left"), inside("taken")
+	m := b.merge(taken, Into{})
+	if _, err := Apply(outer.Top, m.Changes); err != nil {
+		t.Fatal(err)
+	}
+	if rows, err := b.k.List(t.Context(), b.dir); err != nil || len(rows) != 1 {
+		t.Fatalf("while it is there: %+v %v", rows, err)
+	}
+	if res := b.close(outer); !res.Gone {
+		t.Fatalf("%+v", res)
+	}
+	rows, err := b.k.List(t.Context(), b.dir)
+	if err != nil || len(rows) != 3 || !rows[1].Unmerged || rows[2].Unmerged || rows[1].Workspace.Of != b.dir ||
+		rows[1].Workspace.From != b.dir {
+		t.Fatalf("%+v %v", rows, err)
+	}
+	for _, ws := range []troupe.Workspace{outer, left} {
+		if removed, why, err := b.k.Prune(t.Context(), ws.Owner, Ending{}); err != nil || removed || why == "" {
+			t.Errorf("%s: it is nowhere else: %v %s %v", ws.Name, removed, why, err)
+		}
+	}
+	if text, _, err := b.k.Diff(t.Context(), rows[1].Workspace, ToRead); err != nil ||
+		!strings.Contains(text, "left.txt") {
+		t.Errorf("%s %v", text, err)
+	}
+	m = b.merge(rows[1].Workspace, Into{})
+	if len(m.Conflicts) > 0 || len(m.Changes) != 1 || m.Changes[0].Path != filepath.Join(b.dir, "left.txt") {
+		t.Fatalf("merged: %+v", m)
+	}
+	if _, err := Apply(b.dir, m.Changes); err != nil {
+		t.Fatal(err)
+	}
+	for _, ws := range []troupe.Workspace{taken, left} {
+		if removed, why, err := b.k.Prune(t.Context(), ws.Owner, Ending{}); err != nil || !removed {
+			t.Errorf("%s stays: %s %v", ws.Name, why, err)
+		}
+	}
+}
+
 // TestUnderWay: files of changes that are under way in the caller's folder are no part of it.
 func TestUnderWay(t *testing.T) {
 	t.Parallel()

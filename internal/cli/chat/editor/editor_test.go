@@ -108,6 +108,21 @@ func TestScreen(t *testing.T) {
 	x.Until("wide rows", func(s string) bool { return strings.HasSuffix(s, "\n> 日本語日本語日本\n  語日本語") })
 }
 
+// TestClearScreen: Ctrl-L leaves the foot alone at the top, and the keys after it draw no second one.
+func TestClearScreen(t *testing.T) {
+	t.Parallel()
+	for _, w := range []int{60, 100} {
+		x := open(t, w, 10, editor.Options{})
+		x.Flow("one\ntwo\n", "the status line")
+		x.Keys("hi")
+		x.Screen("one\ntwo\nthe status line\n> hi")
+		x.Keys("\x0c")
+		x.Screen("the status line\n> hi")
+		x.Keys("!")
+		x.Screen("the status line\n> hi!")
+	}
+}
+
 // wrapped breaks a text of single-width characters as the editor does.
 func wrapped(s string, w int) string {
 	var out []string

@@ -115,7 +115,15 @@ func (v *vt) sequence(s string) int {
 		v.row = max(0, v.row-n)
 	case 'C':
 		v.col = min(v.w-1, v.col+n)
+	case 'H':
+		v.row, v.col = 0, 0
 	case 'J':
+		if s[2:2+end] == "2" {
+			for i := range v.rows {
+				v.rows[i] = nil
+			}
+			break
+		}
 		v.rows = v.rows[:v.row+1]
 		if v.col < len(v.rows[v.row]) {
 			v.rows[v.row] = v.rows[v.row][:v.col]
