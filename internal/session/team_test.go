@@ -127,9 +127,9 @@ func TestDismissed(t *testing.T) {
 	}
 }
 
-// TestMailOfMembers: what members write arrives once and in the order in which each has written it, also at one who has
+// TestPain19MailOfMembers: what members write arrives once and in the order in which each has written it, also at one who has
 // ended; nobody's words wake themselves.
-func TestMailOfMembers(t *testing.T) {
+func TestPain19MailOfMembers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const members, words = 5, 6
