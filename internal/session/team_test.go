@@ -127,7 +127,8 @@ func TestDismissed(t *testing.T) {
 	}
 }
 
-// TestPain19MailOfMembers: what members write arrives once and in the order in which each has written it, also at one who has
+// TestPain19MailOfMembers: what members write arrives once and in the order in which each has written it, also at one
+// who has
 // ended; nobody's words wake themselves.
 func TestPain19MailOfMembers(t *testing.T) {
 	t.Parallel()
