@@ -81,6 +81,9 @@ type Confinement struct {
 	// ".github" where ".github/workflows" is guarded. A folder may be made there, empty; nothing
 	// may be moved or linked there. nil: no.
 	Leads func(path string) bool `json:"-"`
+	// Repository is the folder of git in which a path lies, "" if it lies in none. A link there that leads out of it
+	// or to what is guarded would have git, when a person next runs it, write there. nil: there is none.
+	Repository func(path string) (dir string) `json:"-"`
 	// Replaces reports whether a guarded file may get another content, in one piece and under its own name, for
 	// what it held and what it is to hold; nil: no. It is asked where calls are watched. No content: the file is not
 	// there before, or is not to be there after.

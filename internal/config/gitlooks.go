@@ -118,6 +118,20 @@ func present(path string) bool {
 	return err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
 }
 
+// GitFolder is the folder of git, whatever it is called, in which a path lies or would lie; "" if it lies in none. Of
+// those that lie in each other it is the outermost. What has a .git is a work tree, wherever that lies.
+func GitFolder(path string) (dir string) {
+	for at := filepath.Dir(path); at != filepath.Dir(at); at = filepath.Dir(at) {
+		switch {
+		case fold(filepath.Base(at)) == ".git", complete(at + "/"), headless(at + "/"):
+			dir = at
+		case present(at + "/.git"):
+			return dir
+		}
+	}
+	return dir
+}
+
 // infoOfGit: the folder in a repository in which the file lies that says what filters are run on.
 func infoOfGit(path, folded string) bool {
 	return strings.HasSuffix(folded, "/info") && complete(path[:len(path)-len("info")])

@@ -225,3 +225,25 @@ func BenchmarkCovers(b *testing.B) {
 		})
 	}
 }
+
+// TestGitFolder: what lies in a folder of git is told from what lies in a work tree, wherever that is.
+func TestGitFolder(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	for _, name := range []string{
+		"bare/HEAD", "bare/objects/x", "bare/refs/x", "bare/main/.git", ".git/HEAD", ".git/tree/.git", "src/HEAD",
+	} {
+		h.write(filepath.Join(h.repo, name), "x")
+	}
+	for path, want := range map[string]string{
+		".git/MSG": ".git", ".git/modules/m/logs/HEAD": ".git", "new/.GIT/x": "new/.GIT", "bare/logs/HEAD": "bare",
+		".git": "", "src/x": "", "bare": "", "bare/main/x": "", "bare/main/a/b": "", ".git/tree/a": "",
+	} {
+		if want != "" {
+			want = filepath.Join(h.repo, want)
+		}
+		if got := GitFolder(filepath.Join(h.repo, path)); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -229,13 +230,16 @@ func (f *files) misdirects(from, to place) bool {
 	return err != nil || f.leadsOut(says, to.path)
 }
 
-// holds is a guarded path that there would be if a folder lay somewhere.
+// holds is a guarded path that there would be if a folder lay somewhere, or a link that would lead only then to where
+// none may lead.
 func (f *files) holds(folder, as string) (guarded string) {
-	_ = filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
 		name := as + path[len(folder):]
-		if err != nil && path != folder {
+		switch {
+		case err != nil && path != folder:
 			guarded = name // what cannot be looked through may hold anything
-		} else if path != folder && f.plan.guards(name) {
+		case path == folder:
+		case f.plan.guards(name), folder != as && e.Type()&fs.ModeSymlink != 0 && f.misguides(path, name):
 			guarded = name
 		}
 		if guarded != "" {
@@ -244,6 +248,12 @@ func (f *files) holds(folder, as string) (guarded string) {
 		return nil
 	})
 	return guarded
+}
+
+// misguides reports whether a link leads to where it may not lead once it lies elsewhere, and does not yet.
+func (f *files) misguides(path, as string) bool {
+	says, err := os.Readlink(path)
+	return err != nil || f.leadsOut(says, as) && !f.leadsOut(says, path)
 }
 
 // hides reports whether something hidden lies below a folder. Elsewhere its path might hide it no more.

@@ -31,10 +31,12 @@ type plan struct {
 	guard    func(path string) string
 	above    func(path string) bool
 	replaces func(path string, was, is []byte) bool // nil: none
-	network  troupe.Network
-	bounds   troupe.Bounds
-	policy   policy
-	mounts   []mountPoint
+	// repository is the folder of git that a path lies in; nil: none is.
+	repository func(path string) string
+	network    troupe.Network
+	bounds     troupe.Bounds
+	policy     policy
+	mounts     []mountPoint
 	// twins are guarded files that have another name, which nothing guards.
 	twins map[inode]bool
 	// What the kernel cannot keep as it is: compared and put back in the end.
@@ -84,7 +86,7 @@ func newPlan(c troupe.Confinement, r Support) *plan {
 		}
 	}
 	p.guard, p.above, p.replaces = c.Guarded, c.Leads, c.Replaces
-	p.leave.closed = c.Closed
+	p.leave.closed, p.repository = c.Closed, c.Repository
 	p.areas(c)
 	p.policy = policy{landlock: r.Landlock, listener: r.Notify}
 	switch n := c.Network; {
