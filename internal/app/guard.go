@@ -306,6 +306,7 @@ func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confine
 	environ := append(sandbox.Environment(sandbox.Quiet()), "TMPDIR="+temp, "TMUX_TMPDIR="+temp)
 	out.Scratch, out.Fixed = g.caches(gr, c)
 	out.Writable, out.Granted = g.writable(gr, c)
+	out.Scratchpad = c.Scratchpad
 	out.Fixed = append(out.Fixed, g.workspace(gr)...)
 	reach := g.reach
 	switch c.Level {

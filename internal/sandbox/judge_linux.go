@@ -306,10 +306,10 @@ func (f *files) misleads(q *asked, p place) bool {
 	return f.leadsOut(q.says, p.path)
 }
 
-// leadsOut reports whether what a link says leads from its place to where the kernel lets everything be
-// changed: the temporary folder, or a cache; or out of the folder of git that it lies in.
+// leadsOut reports whether what a link says leads from its place to where everything may be changed: the
+// temporary folder, a cache or the scratchpad; or out of the folder of git that it lies in.
 func (f *files) leadsOut(says, at string) bool {
-	if f.plan.isHeld(at) {
+	if f.plan.isHeld(at) || f.plan.isInPad(at) {
 		return false // nothing is guarded there
 	}
 	if f.plan.leavesGit(says, at) {
@@ -319,7 +319,7 @@ func (f *files) leadsOut(says, at string) bool {
 		says = filepath.Join(filepath.Dir(at), says)
 	}
 	target := resolved(says)
-	return f.plan.unguarded(target) && !slices.Contains(devices(), target) ||
+	return f.plan.unguarded(target) && !slices.Contains(devices(), target) || f.plan.pad != "" && target == f.plan.pad ||
 		troupe.WithinAny(target, slices.Concat(f.plan.native(), f.plan.held))
 }
 

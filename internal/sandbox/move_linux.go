@@ -61,6 +61,9 @@ func (f *files) pair(q *asked) answer {
 		v = max(v, verdictElsewhere)
 	}
 	if flags&unix.RENAME_EXCHANGE != 0 {
+		if to.kind() != unix.S_IFDIR && to.names > 1 && f.plan.alias(from.path, to.path) {
+			v = max(v, verdictElsewhere)
+		}
 		v = max(v, f.leave(q, to), f.arrive(q, to, from))
 	}
 	switch v {
@@ -160,7 +163,7 @@ func (f *files) leave(q *asked, from place) verdict {
 	try := at(removal(q, from), from)
 	z := f.zoneOf(try, from)
 	if z == zoneGranted && (f.plan.isTwin(from) && !f.plan.allows(try) || from.kind() == unix.S_IFDIR &&
-		(f.holds(from.path, from.path) != "" || f.hides(from.path))) {
+		(f.holdsNow(from.path) || f.hides(from.path))) {
 		z = zoneProtected
 	}
 	return f.judgeEnd(z, try, from)
@@ -205,9 +208,13 @@ func (f *files) arrive(q *asked, from, to place) verdict {
 			if f.zoneOf(at(removal(q, from), from), from) != zoneGranted {
 				return verdictElsewhere
 			}
-			if hole := f.holds(from.path, to.path); hole != "" {
+			hole, twins := f.holds(from.path, to.path)
+			if hole != "" {
 				f.seen.record(troupe.OpCreate, hole)
 				return verdictRefuse
+			}
+			if twins && f.plan.alias(from.path, to.path) {
+				return verdictElsewhere // their other names may be where they come from
 			}
 		}
 	}
@@ -231,8 +238,9 @@ func (f *files) misdirects(from, to place) bool {
 }
 
 // holds is a guarded path that there would be if a folder lay somewhere, or a link that would lead only then to where
-// none may lead.
-func (f *files) holds(folder, as string) (guarded string) {
+// none may lead. Twins: a file in it has more names than one.
+func (f *files) holds(folder, as string) (guarded string, twins bool) {
+	alias := f.plan.alias(folder, as)
 	_ = filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
 		name := as + path[len(folder):]
 		switch {
@@ -241,13 +249,22 @@ func (f *files) holds(folder, as string) (guarded string) {
 		case path == folder:
 		case f.plan.guards(name), folder != as && e.Type()&fs.ModeSymlink != 0 && f.misguides(path, name):
 			guarded = name
+		case alias && !twins && e.Type().IsRegular():
+			info, err := e.Info()
+			twins = err != nil || links(info) > 1
 		}
 		if guarded != "" {
 			return filepath.SkipAll
 		}
 		return nil
 	})
-	return guarded
+	return guarded, twins
+}
+
+// holdsNow reports whether something guarded lies in a folder.
+func (f *files) holdsNow(folder string) bool {
+	guarded, _ := f.holds(folder, folder)
+	return guarded != ""
 }
 
 // misguides reports whether a link leads to where it may not lead once it lies elsewhere, and does not yet.

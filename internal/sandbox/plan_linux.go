@@ -19,6 +19,7 @@ type plan struct {
 	report   Support
 	level    troupe.Level
 	temp     string
+	pad      string   // the scratchpad, one of writable; "" if there is none
 	writable []string // exist, and hold what is guarded: what changes there the listener changes
 	leave    leaves   // beyond that
 	caches
@@ -78,6 +79,9 @@ func newPlan(c troupe.Confinement, r Support) *plan {
 	p := &plan{report: r, level: c.Level.Meet(troupe.LevelWorkspace), network: c.Network, bounds: c.Bounds}
 	if c.Temp != "" && plain(filepath.Clean(c.Temp)) {
 		p.temp = filepath.Clean(c.Temp)
+	}
+	if c.Scratchpad != "" {
+		p.pad = filepath.Clean(c.Scratchpad)
 	}
 	p.protected = allResolved(c.Protected, true)
 	for _, h := range allResolved(c.Hidden, true) {
