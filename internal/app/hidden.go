@@ -102,7 +102,11 @@ func (g *guard) hiddenNow(ctx context.Context, gr *folder, rules func(project st
 	if err != nil {
 		return nil, err
 	}
-	out = append(out, more...)
+	others, err := g.hiddenBeside(ctx, gr)
+	if err != nil {
+		return nil, err
+	}
+	out = slices.Concat(out, more, others)
 	for _, h := range []config.Hidden{gr.hidden, gr.own} {
 		if h.Project() == "" {
 			continue
