@@ -95,9 +95,18 @@ type Confinement struct {
 	// not, and those that exist: what can be kept where no listener asks Guarded.
 	Protected []string `json:"protected,omitempty"`
 	// Hidden cannot be read (nor listed, if a folder), nor written.
-	Hidden  []string `json:"hidden,omitempty"`
-	Network Network  `json:"network"`
-	Bounds  Bounds   `json:"bounds"`
+	Hidden []string `json:"hidden,omitempty"`
+	// Rooms are folders of which the command sees one folder alone, whatever comes to lie beside that. They are there
+	// where the kernel has mount namespaces, and nowhere else.
+	Rooms   []Room  `json:"rooms,omitempty"`
+	Network Network `json:"network"`
+	Bounds  Bounds  `json:"bounds"`
+}
+
+// Room is a folder, and the one in it that is seen. Both exist.
+type Room struct {
+	Folder string `json:"folder"`
+	Own    string `json:"own"`
 }
 
 // Network is what a command may reach. The zero value is nobody.

@@ -325,8 +325,8 @@ func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confine
 	}
 	g.protect(gr, c, out)
 	hidden, err := g.hide(ctx, gr, c)
-	out.Hidden = slices.Concat(hidden, g.otherOutputs(c.Session.ID), g.otherTemps(c.Session),
-		scratchpadsOf(g.app).others(c.Scratchpad))
+	out.Hidden = slices.Concat(hidden, g.otherTemps(c.Session))
+	g.rooms(c, out)
 	return out, environ, err
 }
 

@@ -23,7 +23,7 @@ func (p *plan) zone(path string) zone {
 	switch {
 	case slices.Contains(devices(), path):
 		return zoneFree
-	case troupe.WithinAny(path, p.hidden):
+	case p.isHidden(path):
 		return zoneOutside
 	case troupe.WithinAny(path, p.protected):
 		if outermost(path, p.changeable()) == "" && !troupe.WithinAny(path, p.late) {
