@@ -208,6 +208,9 @@ func (f *files) arrive(q *asked, from, to place) verdict {
 			if f.zoneOf(at(removal(q, from), from), from) != zoneGranted {
 				return verdictElsewhere
 			}
+			if f.plan.isInPad(from.path) && !f.plan.isInPad(to.path) {
+				return verdictElsewhere // tools for files make in it meanwhile what only there is not guarded
+			}
 			hole, twins := f.holds(from.path, to.path)
 			if hole != "" {
 				f.seen.record(troupe.OpCreate, hole)

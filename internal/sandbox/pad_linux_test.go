@@ -5,6 +5,7 @@ package sandbox
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -71,5 +72,25 @@ func TestScratchpadIsApart(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A folder comes from the scratchpad file by file: what tools for files make in it meanwhile would come along unseen.
+func TestFolderFromScratchpad(t *testing.T) {
+	t.Parallel()
+	r, _ := attackedRoom(t)
+	pad := filepath.Join(filepath.Dir(r.ws), "pad")
+	if err := os.Mkdir(pad, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r.conf.Writable, r.conf.Scratchpad = append(r.conf.Writable, pad), pad
+	r.env = append(r.env, "PAD="+pad)
+	out, _, _ := r.brief("mkdir -p $PAD/d/e; echo x > $PAD/d/e/f; " + python(`
+try: os.rename(os.environ["PAD"]+"/d", "whole"); print("WHOLE")
+except OSError as e: print(e.strerror)
+os.rename(os.environ["PAD"]+"/d", os.environ["PAD"]+"/c")
+`) + "\nmv $PAD/c here && cat here/e/f && mv here $PAD/back && ls $PAD/back")
+	if strings.Contains(out, "WHOLE") || !strings.Contains(out, "x\n") || !exists(filepath.Join(pad, "back/e/f")) {
+		t.Error(out)
 	}
 }
