@@ -13,6 +13,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/hidden"
+	"github.com/troupe-dev/troupe/internal/workspace/worktree"
 )
 
 // besideMost is how many folders of agents are looked through for what is hidden in them. All others that were made
@@ -41,7 +42,7 @@ func (m *made) now(a *App) ([]troupe.Workspace, error) {
 		return nil, err
 	}
 	if at := info.ModTime(); !at.Equal(m.changed) {
-		list, whole, err := keeperOf(a).Known()
+		list, whole, err := worktree.Known(keeperOf(a))
 		if err != nil {
 			return nil, err
 		}
@@ -53,7 +54,7 @@ func (m *made) now(a *App) ([]troupe.Workspace, error) {
 }
 
 // beside are the folders of other agents that were made from a place's project, or from one of these.
-func (g *guard) beside(gr *folder) (tops []string, err error) {
+func beside(g *guard, gr *folder) (tops []string, err error) {
 	project := gr.hidden.Project()
 	if project == "" {
 		return nil, nil
@@ -72,8 +73,8 @@ func (g *guard) beside(gr *folder) (tops []string, err error) {
 }
 
 // hiddenBeside lists what settings hide in the folders of other agents, as it does in one's own.
-func (g *guard) hiddenBeside(ctx context.Context, gr *folder) (out []string, err error) {
-	tops, err := g.beside(gr)
+func hiddenBeside(ctx context.Context, g *guard, gr *folder) (out []string, err error) {
+	tops, err := beside(g, gr)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +123,7 @@ func (gr *folder) hiddenFor(g *guard, path string) config.Hidden {
 	case g.app.dirs.Worktrees == "" || !troupe.Within(path, filepath.Clean(g.app.dirs.Worktrees)):
 		return gr.hidden
 	}
-	tops, err := g.beside(gr)
+	tops, err := beside(g, gr)
 	if err != nil {
 		return gr.hidden
 	}

@@ -16,7 +16,8 @@ func TestHiddenBeside(t *testing.T) {
 	t.Parallel()
 	g, dir := guardedFolder(t)
 	w := &workspaces{app: g.app, guard: g, keeper: keeperOf(g.app)}
-	writeFile(t, filepath.Join(g.app.dirs.Home, "troupe/settings.json"), `{"sandbox": {"deny_read": ["/keys", "*.pem"]}}`)
+	settings := filepath.Join(g.app.dirs.Home, "troupe/settings.json")
+	writeFile(t, settings, `{"sandbox": {"deny_read": ["/keys", "*.pem"]}}`)
 	born := func(from string, of troupe.Workspace) troupe.Session {
 		id, err := troupe.NewRootID(rand.Reader)
 		if err != nil {

@@ -19,14 +19,14 @@ import (
 const elsewhereMost = 20_000
 
 // elsewhere lists what patterns with wildcards hide outside of the folders that are looked through whole, as it is now.
-func (g *guard) elsewhere(ctx context.Context, gr *folder, globs []string) (found, unsearched []string, err error) {
+func elsewhere(ctx context.Context, g *guard, gr *folder, globs []string) (found, unsearched []string, err error) {
 	looked := gr.looked()
 	for _, text := range globs {
 		glob, ok := config.GlobOf(text)
 		if !ok || troupe.WithinAny(glob.Below, looked) {
 			continue
 		}
-		switch more, ok, err := g.searched(ctx, gr, &glob); {
+		switch more, ok, err := searched(ctx, g, gr, &glob); {
 		case err != nil:
 			return nil, nil, err
 		case !ok:
@@ -60,7 +60,7 @@ func (gr *folder) more() []string {
 }
 
 // searched finds what one pattern covers. Ok is false if there is too much to look at.
-func (g *guard) searched(ctx context.Context, gr *folder, glob *config.Glob) (found []string, ok bool, err error) {
+func searched(ctx context.Context, g *guard, gr *folder, glob *config.Glob) (found []string, ok bool, err error) {
 	real, err := filepath.EvalSymlinks(glob.Below)
 	if err != nil {
 		return nil, true, nil //nolint:nilerr // there is nothing
@@ -73,7 +73,7 @@ func (g *guard) searched(ctx context.Context, gr *folder, glob *config.Glob) (fo
 	case !glob.Deep:
 		found, ok = glob.Find(elsewhereMost)
 		return found, ok, nil
-	case troupe.Within(g.app.dirs.Home, real) || troupe.Within(gr.at.Dir(), real) || !g.isSmall(real):
+	case troupe.Within(g.app.dirs.Home, real) || troupe.Within(gr.at.Dir(), real) || !isSmall(g, real):
 		return nil, false, nil
 	}
 	pattern := hidden.Pattern{Key: "elsewhere\n" + glob.Text, Name: glob.Last,
@@ -86,7 +86,7 @@ func (g *guard) searched(ctx context.Context, gr *folder, glob *config.Glob) (fo
 }
 
 // isSmall reports whether a folder can be looked through. One that was, is watched from then on.
-func (g *guard) isSmall(dir string) bool {
+func isSmall(g *guard, dir string) bool {
 	g.mu.Lock()
 	watched := g.finders[dir] != nil
 	g.mu.Unlock()
@@ -105,7 +105,8 @@ func (g *guard) isSmall(dir string) bool {
 
 // notSearched says that a pattern does not bind commands.
 func notSearched(glob string) string {
-	return glob + " reaches beyond the project to more than is looked through: tools keep to it, and commands are not " +
+	return glob + " reaches beyond the project to more than is looked through: tools keep to it, and commands are " +
+		"not " +
 		"kept from those files; name the folder instead"
 }
 

@@ -255,12 +255,12 @@ func (gr *folder) closed(path string) (why string) {
 }
 
 // matches says why a path may not be read, in the project and in the folders of agents alike.
-func (g *guard) matches(gr *folder, path string) (why string, hidden bool) {
+func (gr *folder) matches(g *guard, path string) (why string, hidden bool) {
 	return gr.hiddenFor(g, path).Covers(path)
 }
 
 // coversIn is covers for the entries of a folder.
-func (g *guard) coversIn(gr *folder, dir string) func(name string) bool {
+func (gr *folder) coversIn(g *guard, dir string) func(name string) bool {
 	return gr.hiddenFor(g, dir).In(dir)
 }
 
@@ -276,8 +276,8 @@ func (g *guard) Hidden(at session.Place) session.Hidden {
 			In:   func(string) func(string) bool { return func(string) bool { return true } },
 		}
 	}
-	return session.Hidden{Path: func(path string) (string, bool) { return g.matches(gr, path) },
-		In: func(dir string) func(string) bool { return g.coversIn(gr, dir) }}
+	return session.Hidden{Path: func(path string) (string, bool) { return gr.matches(g, path) },
+		In: func(dir string) func(string) bool { return gr.coversIn(g, dir) }}
 }
 
 // folders are those that the sessions of a place may work in. One that was made for a session is all that it has.
@@ -326,7 +326,7 @@ func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confine
 	g.protect(gr, c, out)
 	hidden, err := g.hide(ctx, gr, c)
 	out.Hidden = slices.Concat(hidden, g.otherTemps(c.Session))
-	g.rooms(c, out)
+	rooms(g, c, out)
 	return out, environ, err
 }
 

@@ -98,11 +98,11 @@ func (g *guard) hiddenNow(ctx context.Context, gr *folder, rules func(project st
 		}
 		out = append(out, found...)
 	}
-	more, _, err := g.elsewhere(ctx, gr, globs)
+	more, _, err := elsewhere(ctx, g, gr, globs)
 	if err != nil {
 		return nil, err
 	}
-	others, err := g.hiddenBeside(ctx, gr)
+	others, err := hiddenBeside(ctx, g, gr)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func (g *guard) tryHidden(ctx context.Context, cwd string) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	_, unsearched, err := g.elsewhere(ctx, gr, gr.hidden.Globs())
+	_, unsearched, err := elsewhere(ctx, g, gr, gr.hidden.Globs())
 	if err != nil {
 		return []string{err.Error()}
 	}

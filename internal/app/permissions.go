@@ -328,7 +328,7 @@ func (a machine) Rules(ctx context.Context, place wire.Place) (wire.RuleList, er
 	}
 	denied := gate.Unreadable([]gate.Layer{tools.LayerOf(profile.Main, troupe.Profile{Source: troupe.BuiltIn},
 		granted, true, false)}, []string{r.Cwd}, tool.Resolve(a.app.dirs.Home))
-	_, unsearched, err := g.elsewhere(ctx, gr, append(gr.hidden.Globs(), denied...))
+	_, unsearched, err := elsewhere(ctx, g, gr, append(gr.hidden.Globs(), denied...))
 	for _, glob := range unsearched {
 		out.Warnings = append(out.Warnings, notSearched(glob))
 	}

@@ -13,7 +13,7 @@ import (
 // rooms has a command see of what sessions have beside each other what is its own's: the scratchpad, saved outputs and
 // the temporary folder. Where there are no rooms, or something of the session's lies in one, what is there when the
 // command begins is hidden one by one.
-func (g *guard) rooms(c session.Confine, out *troupe.Confinement) {
+func rooms(g *guard, c session.Confine, out *troupe.Confinement) {
 	pads := scratchpadsOf(g.app)
 	temps := filepath.Dir(filepath.Dir(out.Temp)) // of this process
 	for _, r := range []struct {
@@ -22,12 +22,13 @@ func (g *guard) rooms(c session.Confine, out *troupe.Confinement) {
 	}{
 		{pads.all, c.Scratchpad, func() []string { return pads.others(c.Scratchpad) }},
 		{g.app.dirs.Outputs(), g.app.outputDir(c.Session.ID), func() []string { return g.otherOutputs(c.Session.ID) }},
-		{temps, filepath.Join(temps, treeOf(c.Session)), func() []string { return g.otherTrees(c.Session, temps) }},
+		{temps, filepath.Join(temps, treeOf(c.Session)), func() []string { return otherTrees(g, c.Session, temps) }},
 	} {
 		if r.all != "" {
-			_ = os.MkdirAll(r.all, 0o700) // what is not there cannot be hidden, and another process may make it any time
+			// what is not there cannot be hidden, and another process may make it any time
+			_ = os.MkdirAll(r.all, 0o700)
 		}
-		if room, ok := g.room(r.all, r.own, c, out); ok {
+		if room, ok := room(g, r.all, r.own, c, out); ok {
 			out.Rooms = append(out.Rooms, room)
 		} else {
 			out.Hidden = append(out.Hidden, r.others()...)
@@ -36,7 +37,7 @@ func (g *guard) rooms(c session.Confine, out *troupe.Confinement) {
 }
 
 // room makes a room of a folder, if it can be one.
-func (g *guard) room(all, own string, c session.Confine, out *troupe.Confinement) (troupe.Room, bool) {
+func room(g *guard, all, own string, c session.Confine, out *troupe.Confinement) (troupe.Room, bool) {
 	if all == "" || own == "" || !g.box.Support(g.ctx()).Namespaces {
 		return troupe.Room{}, false
 	}

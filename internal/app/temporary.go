@@ -38,7 +38,8 @@ func (g *guard) tempFor(s troupe.Session) (string, error) {
 // treeOf names the folder of a session's tree.
 func treeOf(s troupe.Session) string { return string(cmp.Or(s.Root, s.ID)) }
 
-// otherTemps are the folders for temporary files of other processes, as they are when a command begins. Agents of one tree show each other what they made. Without mount namespaces they are left out:
+// otherTemps are the folders for temporary files of other processes, as they are when a command begins. Agents of one
+// tree show each other what they made. Without mount namespaces they are left out:
 // what comes into being beside something hidden could not be read there, and that is where all programs have
 // their temporary files.
 func (g *guard) otherTemps(s troupe.Session) []string {
@@ -52,7 +53,7 @@ func (g *guard) otherTemps(s troupe.Session) []string {
 }
 
 // otherTrees are those of the other trees of this process.
-func (g *guard) otherTrees(s troupe.Session, own string) (out []string) {
+func otherTrees(g *guard, s troupe.Session, own string) (out []string) {
 	entries, err := os.ReadDir(own)
 	if err != nil || !g.box.Support(g.ctx()).Namespaces {
 		return nil // nor can a command list it; or see above

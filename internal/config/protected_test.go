@@ -62,8 +62,9 @@ func TestPartOfGit(t *testing.T) {
 		"whole/.git/refs/remotes/x/HEAD":      "whole/.git/refs/remotes/x/HEAD",
 		"whole/.git/logs/refs/remotes/y/HEAD": "whole/.git/logs/refs/remotes/y/HEAD",
 		"whole/.git/refs/remotes/z/HEAD":      "whole/.git/refs/remotes/z/HEAD",
-		"whole/.git/refs/remotes/a/b/HEAD":    "", "whole/.git/refs/heads/hooks": "", "whole/.git/refs/heads/config": "",
-		"whole/.git/modules/m/HEAD": "whole/.git/modules/m/HEAD",
+		"whole/.git/refs/remotes/a/b/HEAD":    "", "whole/.git/refs/heads/hooks": "",
+		"whole/.git/refs/heads/config": "",
+		"whole/.git/modules/m/HEAD":    "whole/.git/modules/m/HEAD",
 	} {
 		if want != "" {
 			want = filepath.Join(h.repo, want)

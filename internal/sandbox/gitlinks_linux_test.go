@@ -64,12 +64,14 @@ func TestLinksOutOfGit(t *testing.T) {
 		"to all of it":         "ln -s . .git/x; ln -s $PWD/.git .git/y; ln -s .. .git/refs/z",
 		"what is not there":    "ln -s ../new.c .git/FETCH_HEAD",
 		"up from what follows": "ln -s a/../../x .git/l; ln -s a/../config .git/m; ln -s refs .git/a",
-		"renamed":              "ln -s ~/.profile l; mv l .git/TAG_EDITMSG; ln -s HEAD n; mv n .git/refs/n; ln -s ../../x m; mv m .git",
+		"renamed": "ln -s ~/.profile l; mv l .git/TAG_EDITMSG; ln -s HEAD n; mv n .git/refs/n; ln -s " +
+			"../../x m; mv m .git",
 		"exchanged": "echo x > .git/MSG; ln -s ~/.profile l; " +
 			python("libc.renameat2(-100,b'l',-100,b'.git/MSG',2)"),
 		"in a folder":            "mkdir -p d/e; ln -s ~/.profile d/e/l; mv d .git/rebase-apply; cp -a d .git/refs/d",
 		"in a folder that rises": "mkdir -p .git/a/b; ln -s ../../refs .git/a/b/l; mv .git/a/b .git/b",
-		"a chain":                "ln -s ../main.c l; mkdir .git/d; mv l .git/d/l; ln -s ../l k; ln -s ../k .git/m; ln -s k .git/d",
+		"a chain": "ln -s ../main.c l; mkdir .git/d; mv l .git/d/l; ln -s ../l k; ln -s ../k .git/m; " +
+			"ln -s k .git/d",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -319,7 +319,8 @@ func (f *files) leadsOut(says, at string) bool {
 		says = filepath.Join(filepath.Dir(at), says)
 	}
 	target := resolved(says)
-	return f.plan.unguarded(target) && !slices.Contains(devices(), target) || f.plan.pad != "" && target == f.plan.pad ||
+	return f.plan.unguarded(target) && !slices.Contains(devices(), target) ||
+		f.plan.pad != "" && target == f.plan.pad ||
 		troupe.WithinAny(target, slices.Concat(f.plan.native(), f.plan.held))
 }
 

@@ -162,9 +162,13 @@ func (f *files) leave(q *asked, from place) verdict {
 	}
 	try := at(removal(q, from), from)
 	z := f.zoneOf(try, from)
-	if z == zoneGranted && (f.plan.isTwin(from) && !f.plan.allows(try) || from.kind() == unix.S_IFDIR &&
-		(f.holdsNow(from.path) || f.hides(from.path))) {
+	if z == zoneGranted && f.plan.isTwin(from) && !f.plan.allows(try) {
 		z = zoneProtected
+	}
+	if z == zoneGranted && from.kind() == unix.S_IFDIR {
+		if guarded, _ := f.holds(from.path, from.path); guarded != "" || f.hides(from.path) {
+			z = zoneProtected
+		}
 	}
 	return f.judgeEnd(z, try, from)
 }
@@ -262,12 +266,6 @@ func (f *files) holds(folder, as string) (guarded string, twins bool) {
 		return nil
 	})
 	return guarded, twins
-}
-
-// holdsNow reports whether something guarded lies in a folder.
-func (f *files) holdsNow(folder string) bool {
-	guarded, _ := f.holds(folder, folder)
-	return guarded != ""
 }
 
 // misguides reports whether a link leads to where it may not lead once it lies elsewhere, and does not yet.

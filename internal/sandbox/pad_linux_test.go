@@ -50,7 +50,8 @@ func TestScratchpadIsApart(t *testing.T) {
 						return err
 					}
 					if e.Type()&os.ModeSymlink != 0 && dir == r.ws {
-						if says, _ := os.Readlink(path); troupe.Within(filepath.Join(r.ws, says), pad) || troupe.Within(says, pad) {
+						if says, _ := os.Readlink(path); troupe.Within(filepath.Join(r.ws, says), pad) ||
+							troupe.Within(says, pad) {
 							t.Errorf("%s leads to %s\n%s", path, says, out)
 						}
 						return nil

@@ -19,30 +19,35 @@ type plan struct {
 	report   Support
 	level    troupe.Level
 	temp     string
-	pad      string   // the scratchpad, one of writable; "" if there is none
 	writable []string // exist, and hold what is guarded: what changes there the listener changes
 	leave    leaves   // beyond that
 	caches
+	secluded
 	late      []string // may be written and do not exist yet; the listener makes them
 	fixed     names
 	protected []string // with a fixed place, or there already
 	hidden    []string // exist
-	rooms     []troupe.Room
 	// guard and above say of any path whether it is guarded, and whether what is guarded could lie
 	// below it; nil: nothing is.
 	guard    func(path string) string
 	above    func(path string) bool
 	replaces func(path string, was, is []byte) bool // nil: none
-	// repository is the folder of git that a path lies in; nil: none is.
-	repository func(path string) string
-	network    troupe.Network
-	bounds     troupe.Bounds
-	policy     policy
-	mounts     []mountPoint
+	network  troupe.Network
+	bounds   troupe.Bounds
+	policy   policy
+	mounts   []mountPoint
 	// twins are guarded files that have another name, which nothing guards.
 	twins map[inode]bool
 	// What the kernel cannot keep as it is: compared and put back in the end.
 	ledger []string
+}
+
+// secluded is what a command has to itself, or is kept from the rest.
+type secluded struct {
+	pad   string // the scratchpad, one of the folders that are writable; "" if there is none
+	rooms []troupe.Room
+	// repository is the folder of git that a path lies in; nil: none is.
+	repository func(path string) string
 }
 
 // caches are the folders of build caches.

@@ -7,7 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -30,17 +31,20 @@ func TestHiddenRoom(t *testing.T) {
 	r.conf.Writable, r.conf.Scratchpad = append(r.conf.Writable, own), own
 	r.conf.Hidden = append(r.conf.Hidden, filepath.Join(room, "before"))
 	r.env = append(r.env, "ROOM="+room)
-	go func() {
-		for !exists(filepath.Join(own, "ready")) {
-			time.Sleep(time.Millisecond)
+	for _, pipe := range []string{"ready", "go"} {
+		if err := unix.Mkfifo(filepath.Join(own, pipe), 0o600); err != nil {
+			t.Fatal(err)
 		}
+	}
+	go func() { // each waits for the other at the pipes
+		_, _ = os.ReadFile(filepath.Join(own, "ready"))
 		late := filepath.Join(room, "late")
 		_ = os.Mkdir(late, 0o700)
 		_ = os.WriteFile(filepath.Join(late, "words"), []byte("words of late"), 0o600)
 		_ = os.WriteFile(filepath.Join(own, "go"), nil, 0o600)
 	}()
-	out, _, _ := r.brief("touch $ROOM/own/ready; until [ -e $ROOM/own/go ]; do sleep 0.01; done; ls $ROOM; cat $ROOM/*/words; " +
-		"cat $ROOM/late/words $ROOM/before/words; ln $ROOM/late/words $ROOM/own/l; ln -s ../late $ROOM/own/s; " +
+	out, _, _ := r.brief("echo > $ROOM/own/ready; cat $ROOM/own/go; ls $ROOM; cat $ROOM/*/words; cat " +
+		"$ROOM/late/words $ROOM/before/words; ln $ROOM/late/words $ROOM/own/l; ln -s ../late $ROOM/own/s; " +
 		"cat $ROOM/own/l $ROOM/own/s/words; mkdir $ROOM/new; echo x > $ROOM/own/mine && cat $ROOM/own/mine && " +
 		"mkdir $ROOM/own/d && mv $ROOM/own/mine $ROOM/own/d && echo MOVED")
 	if strings.Contains(out, "words of late") || strings.Contains(out, "words of "+filepath.Join(room, "before")) {

@@ -270,7 +270,7 @@ func (c *caller) stores() ([]string, error) { return stores(filepath.Join(c.comm
 
 // lent refuses a repository that borrows objects from one that no agent of the workspace may read: the keeper has its
 // user's rights, and would give them to the agent as files.
-func (p place) lent(ctx context.Context, c *caller) error {
+func lent(ctx context.Context, p place, c *caller) error {
 	if c == nil || p.k.reading == nil {
 		return nil
 	}

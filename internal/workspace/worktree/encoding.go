@@ -21,7 +21,7 @@ var misencoded = regexp.MustCompile(`^fatal: (?:BOM is (?:required|prohibited) i
 
 // add puts files into the index. One that is not in the encoding that attributes say it has is kept as it is: git would
 // keep none of them.
-func (r repo) add(ctx context.Context, folder string, names []string) error {
+func add(ctx context.Context, r repo, folder string, names []string) error {
 	for tried := 0; len(names) > 0; tried++ {
 		_, err := r.feed(ctx, strings.Join(names, "\x00")+"\x00", "update-index", "--add", "--replace", "-z", "--stdin")
 		e, ok := errors.AsType[*git.Error](err)
@@ -34,14 +34,14 @@ func (r repo) add(ctx context.Context, folder string, names []string) error {
 		}
 		raw := []string{said[1]}
 		if tried >= unencodedMost || !slices.Contains(names, said[1]) {
-			if raw, err = r.encoded(ctx, names); err != nil {
+			if raw, err = encoded(ctx, r, names); err != nil {
 				return err
 			}
 		}
 		if len(raw) == 0 {
 			return e
 		}
-		if err := r.addRaw(ctx, folder, raw); err != nil {
+		if err := addRaw(ctx, r, folder, raw); err != nil {
 			return err
 		}
 		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(raw, name) })
@@ -50,7 +50,7 @@ func (r repo) add(ctx context.Context, folder string, names []string) error {
 }
 
 // encoded are the names of which attributes say an encoding.
-func (r repo) encoded(ctx context.Context, names []string) (out []string, err error) {
+func encoded(ctx context.Context, r repo, names []string) (out []string, err error) {
 	list, err := r.feed(ctx, strings.Join(names, "\x00")+"\x00", "check-attr", "-z", "--stdin", "working-tree-encoding")
 	entries := fields(list)
 	for i := 0; i+2 < len(entries); i += 3 {
@@ -62,7 +62,7 @@ func (r repo) encoded(ctx context.Context, names []string) (out []string, err er
 }
 
 // addRaw puts files into the index as they are on the disk.
-func (r repo) addRaw(ctx context.Context, folder string, names []string) error {
+func addRaw(ctx context.Context, r repo, folder string, names []string) error {
 	var list strings.Builder
 	for _, name := range names {
 		f, err := openIn(folder, name)

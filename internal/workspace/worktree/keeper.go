@@ -293,7 +293,7 @@ func (p place) make(ctx context.Context, rec *record, m Making) error {
 			return err
 		}
 	}
-	if err := p.lent(ctx, c); err != nil {
+	if err := lent(ctx, p, c); err != nil {
 		return err
 	}
 	if err := errors.Join(writeKeeper(p, c), p.k.step("keeper")); err != nil {

@@ -104,7 +104,7 @@ func (k *Keeper) records() ([]*record, error) {
 }
 
 // Known are all workspaces that there are, made or to be made. Whole is false if some cannot be read, or not yet.
-func (k *Keeper) Known() (known []troupe.Workspace, whole bool, err error) {
+func Known(k *Keeper) (known []troupe.Workspace, whole bool, err error) {
 	all, err := k.records()
 	if err != nil {
 		return nil, false, err

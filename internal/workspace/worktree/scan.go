@@ -222,7 +222,7 @@ func (r repo) take(ctx context.Context, folder string, s scan) (left []string, e
 			return no
 		})
 	}
-	return left, r.add(ctx, folder, here)
+	return left, add(ctx, r, folder, here)
 }
 
 // takeGiven is take for a folder that another one is made from. What of it no agent may read is named.

@@ -17,7 +17,8 @@ func TestManyRefs(t *testing.T) {
 	const lone = namedMost + 200 // of which nothing else leads to
 	for i := range lone {
 		text := fmt.Sprintf("lone %d", i)
-		fmt.Fprintf(&stream, "commit refs/heads/lone/%05d\ncommitter a <a@a> 1700000000 +0000\ndata %d\n%s\nfrom %s\n\n", i,
+		fmt.Fprintf(&stream, "commit refs/heads/lone/%05d\ncommitter a <a@a> 1700000000 +0000\ndata %d\n%s\nfrom "+
+			"%s\n\n", i,
 			len(text), text, head)
 	}
 	b.feedIn(ws.Top, stream.String(), "fast-import", "--quiet")
