@@ -56,7 +56,11 @@ func TestScratchpadIsApart(t *testing.T) {
 						}
 						return nil
 					}
-					id := info.Sys().(*syscall.Stat_t).Ino
+					st, ok := info.Sys().(*syscall.Stat_t)
+					if !ok {
+						t.Fatal("no number of " + path)
+					}
+					id := st.Ino
 					if inodes[id] == nil {
 						inodes[id] = map[string]bool{}
 					}
