@@ -318,6 +318,9 @@ func (tr *trial) write() {
 			!conf.Leads(tr.dir+p)) &&
 			tr.readable(tr.dir+p)
 	}
+	if strings.HasPrefix(way, "ln seed ") && tr.pad != "" && troupe.Within(path, tr.pad) {
+		allowed = false // no file has a name in the scratchpad and one elsewhere
+	}
 	command := strings.ReplaceAll(way, "%s", shellQuoted(path))
 	out, code := tr.run(command)
 	after := tr.tree(tr.dir)
