@@ -68,6 +68,10 @@ type Confinement struct {
 	Fixed []string `json:"fixed,omitempty"`
 	// Scratch are folders that may be written and in which nothing is guarded: build caches.
 	Scratch []string `json:"scratch,omitempty"`
+	// Scratchpad is the one of the writable folders in which nothing is guarded, "" if there is none: more agents write
+	// it
+	// than write the others. So no file has a name there and one elsewhere, and no link elsewhere leads there.
+	Scratchpad string `json:"scratchpad,omitempty"`
 	// Temp is a folder of the session's own, writable, set as TMPDIR. It exists.
 	Temp string `json:"temp,omitempty"`
 	// Guarded says why a path that would be made, changed or removed stays as it is even below
@@ -81,6 +85,9 @@ type Confinement struct {
 	// ".github" where ".github/workflows" is guarded. A folder may be made there, empty; nothing
 	// may be moved or linked there. nil: no.
 	Leads func(path string) bool `json:"-"`
+	// Repository is the folder of git in which a path lies, "" if it lies in none. A link there that leads out of it
+	// or to what is guarded would have git, when a person next runs it, write there. nil: there is none.
+	Repository func(path string) (dir string) `json:"-"`
 	// Replaces reports whether a guarded file may get another content, in one piece and under its own name, for
 	// what it held and what it is to hold; nil: no. It is asked where calls are watched. No content: the file is not
 	// there before, or is not to be there after.
@@ -89,9 +96,18 @@ type Confinement struct {
 	// not, and those that exist: what can be kept where no listener asks Guarded.
 	Protected []string `json:"protected,omitempty"`
 	// Hidden cannot be read (nor listed, if a folder), nor written.
-	Hidden  []string `json:"hidden,omitempty"`
-	Network Network  `json:"network"`
-	Bounds  Bounds   `json:"bounds"`
+	Hidden []string `json:"hidden,omitempty"`
+	// Rooms are folders of which the command sees one folder alone, whatever comes to lie beside that. They are there
+	// where the kernel has mount namespaces, and nowhere else.
+	Rooms   []Room  `json:"rooms,omitempty"`
+	Network Network `json:"network"`
+	Bounds  Bounds  `json:"bounds"`
+}
+
+// Room is a folder, and the one in it that is seen. Both exist.
+type Room struct {
+	Folder string `json:"folder"`
+	Own    string `json:"own"`
 }
 
 // Network is what a command may reach. The zero value is nobody.

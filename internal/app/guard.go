@@ -41,6 +41,7 @@ type guard struct {
 	taken   int // how many folders were taken up so far
 	proxies map[string]*proxy.Proxy
 	finders map[string]*hidden.Finder // of hidden files, by the folder in which they look
+	made    made
 }
 
 // folder is a folder in which agents work.
@@ -53,6 +54,9 @@ type folder struct {
 	others    []string      // trees that such a session works beside: the project, and all folders that were made
 	nested    nested
 	no        int // of the folders that were taken up
+
+	mu       sync.Mutex
+	ofOthers map[string]config.Hidden // by the folders of other agents
 }
 
 func (a *App) newGuard(ctx context.Context) *guard {
@@ -250,20 +254,14 @@ func (gr *folder) closed(path string) (why string) {
 	return gr.protected.Denied(path)
 }
 
-// matches says why a path may not be read, in the project and in the session's own folder alike.
-func (gr *folder) matches(path string) (why string, hidden bool) {
-	if gr.at.Work.Kind.Made() && troupe.Within(path, gr.at.Work.Top) {
-		return gr.own.Covers(path)
-	}
-	return gr.hidden.Covers(path)
+// matches says why a path may not be read, in the project and in the folders of agents alike.
+func (gr *folder) matches(g *guard, path string) (why string, hidden bool) {
+	return gr.hiddenFor(g, path).Covers(path)
 }
 
 // coversIn is covers for the entries of a folder.
-func (gr *folder) coversIn(dir string) func(name string) bool {
-	if gr.at.Work.Kind.Made() && troupe.Within(dir, gr.at.Work.Top) {
-		return gr.own.In(dir)
-	}
-	return gr.hidden.In(dir)
+func (gr *folder) coversIn(g *guard, dir string) func(name string) bool {
+	return gr.hiddenFor(g, dir).In(dir)
 }
 
 // Resolve implements session.Guard.
@@ -278,7 +276,8 @@ func (g *guard) Hidden(at session.Place) session.Hidden {
 			In:   func(string) func(string) bool { return func(string) bool { return true } },
 		}
 	}
-	return session.Hidden{Path: gr.matches, In: gr.coversIn}
+	return session.Hidden{Path: func(path string) (string, bool) { return gr.matches(g, path) },
+		In: func(dir string) func(string) bool { return gr.coversIn(g, dir) }}
 }
 
 // folders are those that the sessions of a place may work in. One that was made for a session is all that it has.
@@ -306,6 +305,7 @@ func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confine
 	environ := append(sandbox.Environment(sandbox.Quiet()), "TMPDIR="+temp, "TMUX_TMPDIR="+temp)
 	out.Scratch, out.Fixed = g.caches(gr, c)
 	out.Writable, out.Granted = g.writable(gr, c)
+	out.Scratchpad = c.Scratchpad
 	out.Fixed = append(out.Fixed, g.workspace(gr)...)
 	reach := g.reach
 	switch c.Level {
@@ -325,8 +325,8 @@ func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confine
 	}
 	g.protect(gr, c, out)
 	hidden, err := g.hide(ctx, gr, c)
-	out.Hidden = slices.Concat(hidden, g.otherOutputs(c.Session.ID), g.otherTemps(c.Session),
-		scratchpadsOf(g.app).others(c.Scratchpad))
+	out.Hidden = slices.Concat(hidden, g.otherTemps(c.Session))
+	rooms(g, c, out)
 	return out, environ, err
 }
 

@@ -32,7 +32,7 @@ func (g *guard) hide(ctx context.Context, gr *folder, c session.Confine) ([]stri
 			c.Looks()
 		}
 	}
-	out, err := g.hiddenNow(ctx, gr, rules)
+	out, err := g.hiddenNow(ctx, gr, rules, c.Unreadable)
 	if c.Hides.Test == nil || err != nil {
 		return out, err
 	}
@@ -50,7 +50,7 @@ func (g *guard) HiddenFiles(at session.Place) []string {
 	if err != nil {
 		return []string{"/"} // what cannot be known is not open
 	}
-	out, err := g.hiddenNow(g.ctx(), gr, noRules)
+	out, err := g.hiddenNow(g.ctx(), gr, noRules, nil)
 	if err != nil {
 		return []string{"/"}
 	}
@@ -82,11 +82,31 @@ func (g *guard) keptFrom(ctx context.Context, p *policy, of string, rules func(p
 
 func noRules(string) []hidden.Pattern { return nil }
 
-// hiddenNow are the files and folders that settings hide, in the project and elsewhere, and those of the project
-// that rules hide, as far as they exist.
-func (g *guard) hiddenNow(ctx context.Context, gr *folder,
-	rules func(project string) []hidden.Pattern) ([]string, error) {
-	out := gr.hidden.Paths()
+// hiddenNow are the files and folders that settings and rules hide, in the project and elsewhere, as far as they exist;
+// denied are the patterns of the rules.
+func (g *guard) hiddenNow(ctx context.Context, gr *folder, rules func(project string) []hidden.Pattern,
+	denied []string) ([]string, error) {
+	out, globs := gr.hidden.Paths(), append(gr.hidden.Globs(), denied...)
+	for _, dir := range gr.more() {
+		if !exists(dir) || !slices.ContainsFunc(globs, func(text string) bool { return reaches(text, dir) }) {
+			continue
+		}
+		settings := hidden.Pattern{Key: "settings\n" + gr.at.Dir(), Name: gr.hidden.MayCover, Path: gr.hidden.IsIn}
+		found, err := g.find(ctx, dir, append(rules(dir), settings)...)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	more, _, err := elsewhere(ctx, g, gr, globs)
+	if err != nil {
+		return nil, err
+	}
+	others, err := hiddenBeside(ctx, g, gr)
+	if err != nil {
+		return nil, err
+	}
+	out = slices.Concat(out, more, others)
 	for _, h := range []config.Hidden{gr.hidden, gr.own} {
 		if h.Project() == "" {
 			continue
@@ -141,12 +161,19 @@ func (g *guard) unwatched() (lacks []string) {
 func (g *guard) tryHidden(ctx context.Context, cwd string) []string {
 	gr, err := g.folder(session.Place{Cwd: cwd})
 	if err == nil {
-		_, err = g.hiddenNow(ctx, gr, noRules)
+		_, err = g.hiddenNow(ctx, gr, noRules, nil)
 	}
 	if err != nil {
 		return []string{err.Error()}
 	}
+	_, unsearched, err := elsewhere(ctx, g, gr, gr.hidden.Globs())
+	if err != nil {
+		return []string{err.Error()}
+	}
 	var out []string
+	for _, glob := range unsearched {
+		out = append(out, "sandbox.deny_read: "+notSearched(glob))
+	}
 	for _, lack := range g.unwatched() {
 		out = append(out, "commands have to do without "+lack)
 	}

@@ -337,6 +337,9 @@ func (tr *trial) write() {
 	// What comes and goes on the way has to be let, too, and so has what gets another name.
 	allowed = allowed && (!strings.Contains(way, " zz") || tr.writable(filepath.Join(tr.dir, "zz"))) &&
 		(!strings.Contains(way, "ln seed") || tr.writable(filepath.Join(tr.dir, "seed")))
+	if strings.HasPrefix(way, "ln seed ") && tr.pad != "" && troupe.Within(path, tr.pad) {
+		allowed = false // no file has a name in the scratchpad and one elsewhere
+	}
 	command := strings.ReplaceAll(way, "%s", shellQuoted(path))
 	out, code := tr.run(command)
 	after := tr.tree(tr.dir)

@@ -322,7 +322,17 @@ func (a machine) Rules(ctx context.Context, place wire.Place) (wire.RuleList, er
 		out.Protected = append(out.Protected, wire.Kept{Path: h.Glob, Why: h.Why})
 	}
 	out.Warnings = warnings
-	return out, g.close()
+	gr, err := g.folder(session.Place{Cwd: r.Cwd})
+	if err != nil {
+		return wire.RuleList{}, err
+	}
+	denied := gate.Unreadable([]gate.Layer{tools.LayerOf(profile.Main, troupe.Profile{Source: troupe.BuiltIn},
+		granted, true, false)}, []string{r.Cwd}, tool.Resolve(a.app.dirs.Home))
+	_, unsearched, err := elsewhere(ctx, g, gr, append(gr.hidden.Globs(), denied...))
+	for _, glob := range unsearched {
+		out.Warnings = append(out.Warnings, notSearched(glob))
+	}
+	return out, errors.Join(err, g.close())
 }
 
 // without are the rules of a folder that do not count because it is not trusted.

@@ -52,6 +52,12 @@ func (g *guard) protect(gr *folder, c session.Confine, out *troupe.Confinement) 
 		return why
 	}
 	out.Leads = func(path string) bool { return !pad(path) && gr.protected.Leads(path) }
+	out.Repository = func(path string) string {
+		if pad(path) {
+			return ""
+		}
+		return config.GitFolder(path)
+	}
 	out.Replaces = func(path string, was, is []byte) bool {
 		switch {
 		case closed(path) != "":

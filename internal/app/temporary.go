@@ -38,8 +38,8 @@ func (g *guard) tempFor(s troupe.Session) (string, error) {
 // treeOf names the folder of a session's tree.
 func treeOf(s troupe.Session) string { return string(cmp.Or(s.Root, s.ID)) }
 
-// otherTemps are the folders for temporary files of other trees, of this process and of others, as they are when a
-// command begins. Agents of one tree show each other what they made. Without mount namespaces they are left out:
+// otherTemps are the folders for temporary files of other processes, as they are when a command begins. Agents of one
+// tree show each other what they made. Without mount namespaces they are left out:
 // what comes into being beside something hidden could not be read there, and that is where all programs have
 // their temporary files.
 func (g *guard) otherTemps(s troupe.Session) []string {
@@ -49,10 +49,14 @@ func (g *guard) otherTemps(s troupe.Session) []string {
 	g.mu.Lock()
 	own := g.temps[len(g.temps)-1].Path // tempFor made it
 	g.mu.Unlock()
-	out := slices.DeleteFunc(scratch.Others(own), func(path string) bool { return troupe.Within(s.Cwd, path) })
+	return slices.DeleteFunc(scratch.Others(own), func(path string) bool { return troupe.Within(s.Cwd, path) })
+}
+
+// otherTrees are those of the other trees of this process.
+func otherTrees(g *guard, s troupe.Session, own string) (out []string) {
 	entries, err := os.ReadDir(own)
-	if err != nil {
-		return out // nor can a command list it
+	if err != nil || !g.box.Support(g.ctx()).Namespaces {
+		return nil // nor can a command list it; or see above
 	}
 	for _, e := range entries {
 		if name := e.Name(); e.IsDir() && name != treeOf(s) && !strings.HasPrefix(name, ".") {

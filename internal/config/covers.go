@@ -128,7 +128,17 @@ func (p *Protection) Leads(path string) bool {
 			return true
 		}
 	}
-	return infoOfGit(path, folded)
+	return infoOfGit(path, folded) || bringsRefs(path, folded)
+}
+
+// bringsRefs: git itself fills a repository's refs file by file, and a folder that is moved there may be another
+// repository. The refs themselves stay, as part of the one.
+func bringsRefs(path, folded string) bool {
+	if folded += "/"; !strings.Contains(folded, "/refs/") && !strings.Contains(folded, "/logs/") {
+		return false
+	}
+	at := refsOfGit(path + "/")
+	return at != "" && at != "refs/"
 }
 
 // insideModules: where git keeps the repositories of submodules, each folder may be one.

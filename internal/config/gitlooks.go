@@ -80,14 +80,23 @@ func newHead(dir, piece string) bool {
 	if filepath.Base(piece) != "HEAD" {
 		return present(dir+"objects") || present(dir+"refs") || present(dir+"commondir")
 	}
-	// What HEAD was is written down in a file of that name, and so is the HEAD of another repository.
+	// What HEAD was is written down in a file of that name, and so is the HEAD of another repository: beside branches,
+	// and not beside what would be a repository with it.
+	at := refsOfGit(dir)
+	return at == "" || at != "logs/" && !strings.HasPrefix(strings.TrimPrefix(at, "logs/"), "refs/remotes/") ||
+		present(dir+"commondir") || present(dir+"objects") && present(dir+"refs")
+}
+
+// refsOfGit is what a folder, with a slash behind it, is in a repository's refs or what it writes down of them, from
+// there on; "" if it is none of these.
+func refsOfGit(dir string) string {
 	for from, end := 0, 0; from < len(dir)-1; from = end {
 		end = nextName(dir, from)
 		if name := fold(dir[from+1 : end]); (name == "logs" || name == "refs") && complete(dir[:from+1]) {
-			return false
+			return fold(dir[from+1:])
 		}
 	}
-	return true
+	return ""
 }
 
 // logsOfGit: the folder in a repository where git writes down what its refs were, HEAD among them. Without objects,
@@ -116,6 +125,20 @@ func headless(dir string) bool {
 func present(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
+}
+
+// GitFolder is the folder of git, whatever it is called, in which a path lies or would lie; "" if it lies in none. Of
+// those that lie in each other it is the outermost. What has a .git is a work tree, wherever that lies.
+func GitFolder(path string) (dir string) {
+	for at := filepath.Dir(path); at != filepath.Dir(at); at = filepath.Dir(at) {
+		switch {
+		case fold(filepath.Base(at)) == ".git", complete(at + "/"), headless(at + "/"):
+			dir = at
+		case present(at + "/.git"):
+			return dir
+		}
+	}
+	return dir
 }
 
 // infoOfGit: the folder in a repository in which the file lies that says what filters are run on.

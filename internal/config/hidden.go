@@ -275,11 +275,14 @@ func (h Hidden) Entries() []Entry {
 // Paths are the files and folders that are hidden and exist, as a kernel takes them: no globs.
 // Where part of a folder is to stay readable, what lies beside that part is named instead. A
 // link and what it leads to are both named.
-func (h Hidden) Paths() []string {
+func (h Hidden) Paths() []string { return h.PathsIn("/") }
+
+// PathsIn are those of them that are named in a folder.
+func (h Hidden) PathsIn(folder string) []string {
 	var out []string
 	for _, e := range h.entries {
 		path := e.path
-		if path == "" {
+		if path == "" || !troupe.Within(path, folder) {
 			continue
 		}
 		if info, err := os.Lstat(path); err != nil || e.source == "" && h.opens(path) {

@@ -22,6 +22,10 @@ func TestPartOfGit(t *testing.T) {
 		"code/objects/a.go", "code/refs/b.go", "code/hooks/use.ts", "code/config",
 		"whole/.git/HEAD", "whole/.git/objects/x", "whole/.git/refs/x", "whole/.git/logs/HEAD",
 		"logs/HEAD",
+		// What a command may lay down in a repository's refs.
+		"whole/.git/refs/remotes/x/objects/o", "whole/.git/refs/remotes/x/refs/r",
+		"whole/.git/logs/refs/remotes/y/objects/o", "whole/.git/logs/refs/remotes/y/refs/r",
+		"whole/.git/refs/remotes/z/commondir",
 	} {
 		h.write(filepath.Join(h.repo, name), "x")
 	}
@@ -51,9 +55,16 @@ func TestPartOfGit(t *testing.T) {
 		"whole/.git/HEAD": "", "whole/.git/logs/HEAD": "", "whole/.git/refs/remotes/origin/HEAD": "",
 		"whole/.git/logs/refs/remotes/origin/HEAD": "", "whole/.git/sequencer/head": "",
 		"whole/.git/logs/refs": "", "whole/.git/logs/refs/heads/m": "",
-		"whole/.git/logs/objects":   "whole/.git/logs/objects",
-		"logs/refs":                 "logs/refs",
-		"whole/.git/modules/m/HEAD": "whole/.git/modules/m/HEAD",
+		"whole/.git/logs/objects": "whole/.git/logs/objects",
+		"logs/refs":               "logs/refs",
+		"whole/.git/refs/x/HEAD":  "whole/.git/refs/x/HEAD", "whole/.git/logs/y/HEAD": "whole/.git/logs/y/HEAD",
+		"whole/.git/refs/HEAD": "whole/.git/refs/HEAD", "whole/.git/refs/heads/HEAD": "whole/.git/refs/heads/HEAD",
+		"whole/.git/refs/remotes/x/HEAD":      "whole/.git/refs/remotes/x/HEAD",
+		"whole/.git/logs/refs/remotes/y/HEAD": "whole/.git/logs/refs/remotes/y/HEAD",
+		"whole/.git/refs/remotes/z/HEAD":      "whole/.git/refs/remotes/z/HEAD",
+		"whole/.git/refs/remotes/a/b/HEAD":    "", "whole/.git/refs/heads/hooks": "",
+		"whole/.git/refs/heads/config": "",
+		"whole/.git/modules/m/HEAD":    "whole/.git/modules/m/HEAD",
 	} {
 		if want != "" {
 			want = filepath.Join(h.repo, want)
@@ -223,5 +234,45 @@ func BenchmarkCovers(b *testing.B) {
 				p.Covers(project + path)
 			}
 		})
+	}
+}
+
+// TestLeadsToRefs: no folder and no link is brought into a repository's refs, where it could be one with its config.
+func TestLeadsToRefs(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	for _, name := range []string{"whole/.git/HEAD", "whole/.git/objects/x", "whole/.git/refs/x"} {
+		h.write(filepath.Join(h.repo, name), "x")
+	}
+	p := Protect([]string{h.repo}, Dirs{}, nil)
+	for path, want := range map[string]bool{
+		"whole/.git/refs/remotes/x": true, "whole/.git/logs": true, "whole/.git/logs/y": true, "src/refs/x": false,
+		"whole/.git/objects/aa": false, "whole/logs/x": false,
+	} {
+		if got := p.Leads(filepath.Join(h.repo, path)); got != want {
+			t.Errorf("%s: %t", path, got)
+		}
+	}
+}
+
+// TestGitFolder: what lies in a folder of git is told from what lies in a work tree, wherever that is.
+func TestGitFolder(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	for _, name := range []string{
+		"bare/HEAD", "bare/objects/x", "bare/refs/x", "bare/main/.git", ".git/HEAD", ".git/tree/.git", "src/HEAD",
+	} {
+		h.write(filepath.Join(h.repo, name), "x")
+	}
+	for path, want := range map[string]string{
+		".git/MSG": ".git", ".git/modules/m/logs/HEAD": ".git", "new/.GIT/x": "new/.GIT", "bare/logs/HEAD": "bare",
+		".git": "", "src/x": "", "bare": "", "bare/main/x": "", "bare/main/a/b": "", ".git/tree/a": "",
+	} {
+		if want != "" {
+			want = filepath.Join(h.repo, want)
+		}
+		if got := GitFolder(filepath.Join(h.repo, path)); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
 	}
 }

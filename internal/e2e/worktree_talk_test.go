@@ -64,6 +64,7 @@ func TestWorktreeConversation(t *testing.T) {
 		"  - {name: fixer, turn: 3, calls: [{tool: Bash, input: {command: echo both > a.txt}}]}\n"+
 		"  - {name: fixer, text: changed}\n")
 	term, end = p.talk(100, "--model", "script:../h.yaml", "--allowed-tools", "Bash(*)")
+	shows(term, "\n>") // what is typed before is the terminal's, which makes another key of Enter
 	term.Keys("go\r")
 	says(term, "it has changed a line")
 	shows(term, "\n>")

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // BenchmarkAgainstPlain starts the same program in all ways in turn, so that what else the
@@ -36,6 +38,7 @@ func BenchmarkAgainstPlain(b *testing.B) {
 	ways := []way{
 		{"plain", nil}, {"read-only", newRoom(b, Options{})}, {"read-only+hidden", guarded(newRoom(b, Options{}))},
 		{"workspace", guarded(newRoom(b, Options{}).workspace())},
+		{"workspace+rooms", inRooms(b, guarded(newRoom(b, Options{}).workspace()))},
 		{"workspace-without-namespaces", guarded(newRoom(b, Options{NoNamespaces: true}).workspace())},
 	}
 	needLandlock(b, ways[1].room)
@@ -74,6 +77,20 @@ func BenchmarkAgainstPlain(b *testing.B) {
 			}
 		})
 	}
+}
+
+// inRooms has two rooms, as most commands do.
+func inRooms(b *testing.B, r *room) *room {
+	b.Helper()
+	for range 2 {
+		dir := b.TempDir()
+		own := filepath.Join(dir, "own")
+		if err := os.Mkdir(own, 0o700); err != nil {
+			b.Fatal(err)
+		}
+		r.conf.Rooms = append(r.conf.Rooms, troupe.Room{Folder: dir, Own: own})
+	}
+	return r
 }
 
 // BenchmarkOpens opens many files, which costs a confined command next to nothing to read,

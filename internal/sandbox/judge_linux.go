@@ -316,18 +316,46 @@ func (f *files) misleads(q *asked, p place) bool {
 	return f.leadsOut(q.says, p.path)
 }
 
-// leadsOut reports whether what a link says leads from its place to where the kernel lets everything be
-// changed: the temporary folder, or a cache.
+// leadsOut reports whether what a link says leads from its place to where everything may be changed: the
+// temporary folder, a cache or the scratchpad; or out of the folder of git that it lies in.
 func (f *files) leadsOut(says, at string) bool {
-	if f.plan.isHeld(at) {
+	if f.plan.isHeld(at) || f.plan.isInPad(at) {
 		return false // nothing is guarded there
+	}
+	if f.plan.leavesGit(says, at) {
+		return true
 	}
 	if !filepath.IsAbs(says) {
 		says = filepath.Join(filepath.Dir(at), says)
 	}
 	target := resolved(says)
 	return f.plan.unguarded(target) && !slices.Contains(devices(), target) ||
+		f.plan.pad != "" && target == f.plan.pad ||
 		troupe.WithinAny(target, slices.Concat(f.plan.native(), f.plan.held))
+}
+
+// leavesGit reports whether a link that would lie in a folder of git leads out of it, or to what is guarded there. Git
+// writes its files by their names: a message by COMMIT_EDITMSG, a line for each commit by logs/HEAD.
+func (p *plan) leavesGit(says, at string) bool {
+	if p.repository == nil {
+		return false
+	}
+	dir := p.repository(at)
+	if dir == "" {
+		return false
+	}
+	below := says
+	for strings.HasPrefix(below, "../") {
+		below = strings.TrimLeft(below[len("../"):], "/")
+	}
+	if below != ".." && slices.Contains(strings.Split(below, "/"), "..") {
+		return true // what is above a name that may become a link by then is not known
+	}
+	if !filepath.IsAbs(says) {
+		says = filepath.Join(filepath.Dir(at), says)
+	}
+	target := resolved(says)
+	return target == dir || !troupe.Within(target, dir) || p.guarded(target) || p.leads(target)
 }
 
 // kill, where Landlock does not know signals, keeps them within the session of who sends

@@ -129,7 +129,7 @@ func (p *plan) renews(path string) bool {
 // may reports whether an operation was allowed for this run, or is on what the run has made by leave.
 func (p *plan) may(a troupe.Attempt, at place) bool {
 	switch {
-	case troupe.WithinAny(a.Path, p.hidden), p.leave.closed != nil && p.leave.closed(a.Path):
+	case p.isHidden(a.Path), p.leave.closed != nil && p.leave.closed(a.Path):
 		return false
 	case p.allows(a):
 		return true

@@ -124,7 +124,7 @@ func (r *reach) connectLocal(q *asked, p place) (a answer, now, ok bool) {
 	var st unix.Stat_t
 	path, err := readlink(unix.AT_FDCWD, link(h))
 	if err != nil || unix.Fstat(h, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFSOCK ||
-		!r.granted(path) && !r.own.has(&st) || troupe.WithinAny(path, r.plan.hidden) {
+		!r.granted(path) && !r.own.has(&st) || r.plan.isHidden(path) {
 		_ = unix.Close(h) // nothing was written
 		return a, true, false
 	}

@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -60,6 +61,9 @@ func (f *files) pair(q *asked) answer {
 		v = max(v, verdictElsewhere)
 	}
 	if flags&unix.RENAME_EXCHANGE != 0 {
+		if to.kind() != unix.S_IFDIR && to.names > 1 && f.plan.alias(from.path, to.path) {
+			v = max(v, verdictElsewhere)
+		}
 		v = max(v, f.leave(q, to), f.arrive(q, to, from))
 	}
 	switch v {
@@ -158,9 +162,13 @@ func (f *files) leave(q *asked, from place) verdict {
 	}
 	try := at(removal(q, from), from)
 	z := f.zoneOf(try, from)
-	if z == zoneGranted && (f.plan.isTwin(from) && !f.plan.allows(try) || from.kind() == unix.S_IFDIR &&
-		(f.holds(from.path, from.path) != "" || f.hides(from.path))) {
+	if z == zoneGranted && f.plan.isTwin(from) && !f.plan.allows(try) {
 		z = zoneProtected
+	}
+	if z == zoneGranted && from.kind() == unix.S_IFDIR {
+		if guarded, _ := f.holds(from.path, from.path); guarded != "" || f.hides(from.path) {
+			z = zoneProtected
+		}
 	}
 	return f.judgeEnd(z, try, from)
 }
@@ -204,9 +212,16 @@ func (f *files) arrive(q *asked, from, to place) verdict {
 			if f.zoneOf(at(removal(q, from), from), from) != zoneGranted {
 				return verdictElsewhere
 			}
-			if hole := f.holds(from.path, to.path); hole != "" {
+			if f.plan.isInPad(from.path) && !f.plan.isInPad(to.path) {
+				return verdictElsewhere // tools for files make in it meanwhile what only there is not guarded
+			}
+			hole, twins := f.holds(from.path, to.path)
+			if hole != "" {
 				f.seen.record(troupe.OpCreate, hole)
 				return verdictRefuse
+			}
+			if twins && f.plan.alias(from.path, to.path) {
+				return verdictElsewhere // their other names may be where they come from
 			}
 		}
 	}
@@ -229,21 +244,34 @@ func (f *files) misdirects(from, to place) bool {
 	return err != nil || f.leadsOut(says, to.path)
 }
 
-// holds is a guarded path that there would be if a folder lay somewhere.
-func (f *files) holds(folder, as string) (guarded string) {
-	_ = filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+// holds is a guarded path that there would be if a folder lay somewhere, or a link that would lead only then to where
+// none may lead. Twins: a file in it has more names than one.
+func (f *files) holds(folder, as string) (guarded string, twins bool) {
+	alias := f.plan.alias(folder, as)
+	_ = filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
 		name := as + path[len(folder):]
-		if err != nil && path != folder {
+		switch {
+		case err != nil && path != folder:
 			guarded = name // what cannot be looked through may hold anything
-		} else if path != folder && f.plan.guards(name) {
+		case path == folder:
+		case f.plan.guards(name), folder != as && e.Type()&fs.ModeSymlink != 0 && f.misguides(path, name):
 			guarded = name
+		case alias && !twins && e.Type().IsRegular():
+			info, err := e.Info()
+			twins = err != nil || links(info) > 1
 		}
 		if guarded != "" {
 			return filepath.SkipAll
 		}
 		return nil
 	})
-	return guarded
+	return guarded, twins
+}
+
+// misguides reports whether a link leads to where it may not lead once it lies elsewhere, and does not yet.
+func (f *files) misguides(path, as string) bool {
+	says, err := os.Readlink(path)
+	return err != nil || f.leadsOut(says, as) && !f.leadsOut(says, path)
 }
 
 // hides reports whether something hidden lies below a folder. Elsewhere its path might hide it no more.

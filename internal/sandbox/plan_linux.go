@@ -22,6 +22,7 @@ type plan struct {
 	writable []string // exist, and hold what is guarded: what changes there the listener changes
 	leave    leaves   // beyond that
 	caches
+	secluded
 	late      []string // may be written and do not exist yet; the listener makes them
 	fixed     names
 	protected []string // with a fixed place, or there already
@@ -39,6 +40,14 @@ type plan struct {
 	twins map[inode]bool
 	// What the kernel cannot keep as it is: compared and put back in the end.
 	ledger []string
+}
+
+// secluded is what a command has to itself, or is kept from the rest.
+type secluded struct {
+	pad   string // the scratchpad, one of the folders that are writable; "" if there is none
+	rooms []troupe.Room
+	// repository is the folder of git that a path lies in; nil: none is.
+	repository func(path string) string
 }
 
 // caches are the folders of build caches.
@@ -77,14 +86,22 @@ func newPlan(c troupe.Confinement, r Support) *plan {
 	if c.Temp != "" && plain(filepath.Clean(c.Temp)) {
 		p.temp = filepath.Clean(c.Temp)
 	}
+	if c.Scratchpad != "" {
+		p.pad = filepath.Clean(c.Scratchpad)
+	}
 	p.protected = allResolved(c.Protected, true)
 	for _, h := range allResolved(c.Hidden, true) {
 		if info, err := os.Lstat(h); err == nil && info.Mode()&os.ModeSymlink == 0 {
 			p.hidden = append(p.hidden, h)
 		}
 	}
+	for _, room := range c.Rooms {
+		if r.Namespaces && plain(room.Folder) && plain(room.Own) && filepath.Dir(room.Own) == room.Folder {
+			p.rooms = append(p.rooms, room)
+		}
+	}
 	p.guard, p.above, p.replaces = c.Guarded, c.Leads, c.Replaces
-	p.leave.closed = c.Closed
+	p.leave.closed, p.repository = c.Closed, c.Repository
 	p.areas(c)
 	p.policy = policy{landlock: r.Landlock, listener: r.Notify}
 	switch n := c.Network; {
@@ -182,7 +199,11 @@ func (p *plan) listened() []string {
 // place settles what is mounted where, and what must be guarded instead.
 func (p *plan) place() {
 	points := map[string]mountKind{}
-	want := func(path string, k mountKind) { points[path] = max(points[path], k) }
+	want := func(path string, k mountKind) {
+		if !p.isBeside(path) { // nothing is there to be mounted over
+			points[path] = max(points[path], k)
+		}
+	}
 	spaces := p.report.Namespaces
 	for _, path := range p.protected {
 		p.noteTwin(path)
@@ -220,12 +241,12 @@ func (p *plan) place() {
 	for _, path := range p.hidden {
 		want(path, mountCover)
 	}
-	if len(points) > 0 || p.level == troupe.LevelWorkspace {
+	if len(points)+len(p.rooms) > 0 || p.level == troupe.LevelWorkspace {
 		if info, err := os.Lstat(sharedMemory); err == nil && info.IsDir() {
 			want(sharedMemory, mountPrivate)
 		}
 	}
-	if len(points) > 0 && terminals() {
+	if len(points)+len(p.rooms) > 0 && terminals() {
 		want(pseudoTerminals, mountTerminals)
 	}
 	p.order(points)
@@ -305,13 +326,28 @@ func outermost(path string, folders []string) string {
 }
 
 // mounted reports whether the command gets mounts of its own.
-func (p *plan) mounted() bool { return len(p.mounts) > 0 }
+func (p *plan) mounted() bool { return len(p.mounts)+len(p.rooms) > 0 }
+
+// isBeside reports whether a path lies in a room, and not in the command's own folder there.
+func (p *plan) isBeside(path string) bool {
+	return slices.ContainsFunc(p.rooms, func(r troupe.Room) bool {
+		return path != r.Folder && troupe.Within(path, r.Folder) && !troupe.Within(path, r.Own)
+	})
+}
+
+// isHidden reports whether a path cannot be read.
+func (p *plan) isHidden(path string) bool {
+	return troupe.WithinAny(path, p.hidden) || p.isBeside(path)
+}
 
 // mount adds the mounts to a birth. What covers goes last, for nothing is mounted below it, and
 // last of all what hides where the covers were made. It reports whether files are covered by
 // what looks like them.
 func (p *plan) mount(b *birth, r *ruleset, how func() coverage) (alike bool) {
 	c := p.coverage(how)
+	for _, room := range p.rooms {
+		b.room(room)
+	}
 	var folder uintptr
 	var covers []mountPoint
 	for _, m := range p.mounts {

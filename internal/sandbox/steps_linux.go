@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // text is a string as the kernel takes it. It lives as long as the birth.
@@ -116,6 +118,21 @@ func (b *birth) bind(path string, readOnly bool) {
 			args: [6]uintptr{0, empty, unix.AT_EMPTY_PATH | unix.AT_RECURSIVE, attr, unsafe.Sizeof(unix.MountAttr{})}})
 	}
 	b.add(name, step{nr: unix.SYS_MOVE_MOUNT, use: 0, args: [6]uintptr{0, empty, atCwd, p,
+		unix.MOVE_MOUNT_F_EMPTY_PATH}})
+	b.add(name, step{nr: unix.SYS_CLOSE, use: 0})
+}
+
+// room mounts an empty folder over one, with what is the command's own of it.
+func (b *birth) room(r troupe.Room) {
+	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
+	name := coverStep + r.Folder
+	fs, folder, own, empty := b.text("tmpfs"), b.text(r.Folder), b.text(r.Own), b.text("")
+	b.add(name, step{nr: unix.SYS_OPEN_TREE, use: -1, save: true, args: [6]uintptr{atCwd, own,
+		unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE | unix.AT_SYMLINK_NOFOLLOW}})
+	b.call(name, unix.SYS_MOUNT, fs, folder, fs, flags, b.text("mode=755,size=4k"))
+	b.call(name, unix.SYS_MKDIRAT, atCwd, own, 0o700)
+	b.call(name, unix.SYS_MOUNT, fs, folder, fs, unix.MS_REMOUNT|unix.MS_RDONLY|flags, 0)
+	b.add(name, step{nr: unix.SYS_MOVE_MOUNT, use: 0, args: [6]uintptr{0, empty, atCwd, own,
 		unix.MOVE_MOUNT_F_EMPTY_PATH}})
 	b.add(name, step{nr: unix.SYS_CLOSE, use: 0})
 }

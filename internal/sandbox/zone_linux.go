@@ -23,7 +23,7 @@ func (p *plan) zone(path string) zone {
 	switch {
 	case slices.Contains(devices(), path):
 		return zoneFree
-	case troupe.WithinAny(path, p.hidden):
+	case p.isHidden(path):
 		return zoneOutside
 	case troupe.WithinAny(path, p.protected):
 		if outermost(path, p.changeable()) == "" && !troupe.WithinAny(path, p.late) {
@@ -114,5 +114,10 @@ func (p *plan) alias(from, to string) bool {
 // unguarded reports whether a path is one that a command may change with nothing guarded there.
 func (p *plan) unguarded(path string) bool {
 	z := p.zone(path)
-	return z == zoneFree || z == zoneOpen || p.isHeld(path)
+	return z == zoneFree || z == zoneOpen || p.isHeld(path) || p.isInPad(path)
+}
+
+// isInPad reports whether a path lies in the scratchpad.
+func (p *plan) isInPad(path string) bool {
+	return p.pad != "" && path != p.pad && troupe.Within(path, p.pad)
 }

@@ -86,16 +86,21 @@ func (c *changed) command(name string, args []string) bool {
 			if len(commits) > 0 {
 				commit = commits[0]
 			}
-			c.diff(commit+"^1", commit)
-			before := c.err
-			c.list("ls-tree", "-r", "-z", "--name-only", commit+"^3")
-			if _, none := errors.AsType[*git.Error](c.err); none {
-				c.err = before // it holds no untracked files, or there is none
-			}
+			c.perhaps(func() { c.diff(commit+"^1", commit) })                               // there is none
+			c.perhaps(func() { c.list("ls-tree", "-r", "-z", "--name-only", commit+"^3") }) // it holds no untracked files
 		}
 		return true
 	}
 	return false
+}
+
+// perhaps looks at what git may not know: then there is nothing to see. Any other error stays.
+func (c *changed) perhaps(look func()) {
+	before := c.err
+	look()
+	if _, unknown := errors.AsType[*git.Error](c.err); unknown {
+		c.err = before
+	}
 }
 
 // ownFile adds a file of the repository's own.

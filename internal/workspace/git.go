@@ -93,7 +93,11 @@ func look(ctx context.Context, dir string, environ []string) Git {
 		out.end()
 	}
 	if err != nil {
-		return Git{Repo: true, Problem: err.Error()}
+		problem := git.Unsaid(err).Error() // it is told to a model
+		if problem != err.Error() {
+			problem = "git: " + problem
+		}
+		return Git{Repo: true, Problem: problem}
 	}
 	return g
 }

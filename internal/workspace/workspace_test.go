@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -160,6 +161,27 @@ func TestLook(t *testing.T) {
 	cancel()
 	if got := Look(cancelled, dir, environ(t)); got.Problem == "" {
 		t.Errorf("cancelled: %+v", got)
+	}
+}
+
+// What git quotes of a file that it does not understand is told to nobody: a name in a repository may lead to any file.
+func TestLookQuotesNothing(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"packed-refs", "HEAD", "config", "index", "commondir", "info/grafts", "shallow",
+		"refs/heads/main", "objects/info/alternates"} {
+		dir := repository(t)
+		secret := filepath.Join(t.TempDir(), ".netrc")
+		write(t, secret, "machine x login y password hunter2hunter\n")
+		at := filepath.Join(dir, ".git", name)
+		if err := os.Remove(at); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(secret, at); err != nil {
+			t.Fatal(err)
+		}
+		if got := look(t.Context(), dir, environ(t)); strings.Contains(fmt.Sprintf("%+v %s", got, got), "hunter2") {
+			t.Errorf("%s: %s", name, got)
+		}
 	}
 }
 

@@ -2,8 +2,11 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -130,12 +133,46 @@ func keepScratchpad(ctx context.Context, c *console.Console, a api.API, s wire.S
 		fmt.Fprintf(c.Err, "%s has nothing in its scratchpad\n", s.ID)
 		return nil
 	}
-	if err := os.CopyFS(into, os.DirFS(report.Scratchpad.Folder)); err != nil {
+	left, err := copyFiles(into, report.Scratchpad.Folder)
+	if err != nil {
 		return &troupe.UserError{Problem: fmt.Sprintf("the scratchpad of %s could not be copied: %v", s.ID, err),
 			Hint: "Nothing was removed. It is in " + report.Scratchpad.Folder, Err: err}
 	}
+	for _, name := range left {
+		fmt.Fprintf(c.Err, "not copied, for it is no file: %s\n", troupe.VisibleLine(name))
+	}
 	fmt.Fprintf(c.Err, "its scratchpad is in %s\n", into)
 	return nil
+}
+
+// plainFS is a folder without what is neither file, folder nor link: a pipe would be waited for.
+type plainFS struct {
+	fs.ReadLinkFS
+	left []string
+}
+
+func (p *plainFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(p.ReadLinkFS, name)
+	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
+		odd := !e.IsDir() && !e.Type().IsRegular() && e.Type()&fs.ModeSymlink == 0
+		if odd {
+			p.left = append(p.left, path.Join(name, e.Name()))
+		}
+		return odd
+	}), err
+}
+
+// copyFiles copies a folder to a place where nothing is, or nothing of it. Left is what is no file.
+func copyFiles(into, from string) (left []string, err error) {
+	all, ok := os.DirFS(from).(fs.ReadLinkFS)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	p := &plainFS{ReadLinkFS: all}
+	if err := os.CopyFS(into, p); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(into))
+	}
+	return p.left, nil
 }
 
 // chooseTrees looks all up before the first is removed: a mistyped one removes nothing.

@@ -150,6 +150,16 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Text }
 
+// Unsaid is the error without git's words: a file of a repository may lead to any other, and git quotes what it does
+// not understand. What it says of whose the repository is quotes no file, and stays.
+func Unsaid(err error) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || strings.HasPrefix(e.Text, "fatal: detected dubious ownership in repository at ") {
+		return err
+	}
+	return &Error{Code: e.Code, Said: e.Text, Text: fmt.Sprintf("it ended with exit code %d", e.Code)}
+}
+
 // Stream runs git and copies its output.
 func (g *Runner) Stream(ctx context.Context, out io.Writer, args ...string) error {
 	var complaint Capped

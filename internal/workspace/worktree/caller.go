@@ -271,6 +271,39 @@ func (c *caller) has(ref gitRef) bool {
 // stores are the folders of its objects, and of those that it borrows from in turn.
 func (c *caller) stores() ([]string, error) { return stores(filepath.Join(c.common, "objects"), nil) }
 
+// lent refuses a repository that borrows objects from one that no agent of the workspace may read: the keeper has its
+// user's rights, and would give them to the agent as files.
+func lent(ctx context.Context, p place, c *caller) error {
+	if c == nil || p.k.reading == nil {
+		return nil
+	}
+	list, err := c.stores()
+	if err != nil || len(list) < 2 { // the first is its own
+		return err
+	}
+	how, err := p.k.reading(ctx, p.ws, p.repo)
+	if err != nil {
+		return err
+	}
+	for _, store := range list[1:] {
+		for _, at := range []string{store, real(store)} {
+			if troupe.WithinAny(at, how.Hidden) ||
+				slices.ContainsFunc(how.Hidden, func(h string) bool { return troupe.Within(h, at) }) {
+				return refused(c.top, "it borrows objects from "+store+", which agents may not read", copyHint)
+			}
+		}
+	}
+	return nil
+}
+
+// real is a path without links, or the path itself where that cannot be known.
+func real(path string) string {
+	if at, err := filepath.EvalSymlinks(path); err == nil {
+		return at
+	}
+	return path
+}
+
 // storesMost bounds what a repository borrows from: alternates may lead in circles, or through thousands.
 const storesMost = 64
 

@@ -257,7 +257,11 @@ func (e *ending) hand(ctx context.Context) error {
 			want[name] = id
 		}
 	}
-	if want["old"], err = e.oldest(ctx, old, slices.Collect(maps.Values(want))); err != nil {
+	more, err := e.commits(ctx, unnamed(want))
+	if err != nil {
+		return err
+	}
+	if want["old"], err = e.oldest(ctx, append(old, more...), slices.Collect(maps.Values(want))); err != nil {
 		return err
 	}
 	if want["old"] == "" {

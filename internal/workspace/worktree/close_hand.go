@@ -8,6 +8,36 @@ import (
 	"strings"
 )
 
+// namedMost is how many refs of one workspace the caller's repository gets at an end, which writes a file for each.
+const namedMost = 2000
+
+// unnamed takes out of what is to be named what is too much: first what has another name, too. It is reached by one
+// commit then, and the keeper has the names.
+func unnamed(want map[string]string) (ids []string) {
+	var twice, once []string
+	seen := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		switch id := want[name]; {
+		case !strings.Contains(name, "/"): // base, tip and the like
+			seen[id] = true
+		case seen[id]:
+			twice = append(twice, name)
+		default:
+			seen[id] = true
+			once = append(once, name)
+		}
+	}
+	slices.Reverse(once)
+	for _, name := range append(twice, once...) {
+		if len(want) <= namedMost {
+			break
+		}
+		ids = append(ids, want[name])
+		delete(want, name)
+	}
+	return ids
+}
+
 // refs gives what is wanted refs in the caller's repository. Names that an agent chose may be none there: one is too
 // long for the disk, or an end before left one that stands for a folder of another's. Then each is named by its id.
 func (e *ending) refs(ctx context.Context, want map[string]string) error {
@@ -42,7 +72,38 @@ func (e *ending) oldest(ctx context.Context, old, reached []string) (string, err
 	if err != nil {
 		return "", err
 	}
-	return e.k.commit(ctx, e.r, tree, "Where HEAD and branches of "+e.p.ws.Name+" have been", old...)
+	for first := true; first || len(old) > 1; first = false {
+		var next []string
+		for some := range slices.Chunk(old, parentsMost) {
+			id, err := e.k.commit(ctx, e.r, tree, "Where HEAD and branches of "+e.p.ws.Name+" have been", some...)
+			if err != nil {
+				return "", err
+			}
+			next = append(next, id)
+		}
+		old = next
+	}
+	return old[0], nil
+}
+
+// parentsMost is how many parents a commit of ours gets: they are words of a command.
+const parentsMost = 1000
+
+// commits are those that objects are or lead to. What leads to none has a name in the keeper alone.
+func (e *ending) commits(ctx context.Context, ids []string) (out []string, err error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	list, err := e.r.feed(ctx, strings.Join(ids, "^{commit}\n")+"^{commit}\n", "cat-file",
+		"--batch-check=%(objectname) %(objecttype)")
+	for line := range strings.Lines(list) {
+		if id, kind, _ := strings.Cut(strings.TrimSpace(line), " "); kind == "commit" {
+			out = append(out, id)
+		}
+	}
+	return out, err
 }
 
 // transfer copies objects to the caller's repository.

@@ -305,6 +305,9 @@ func (p place) make(ctx context.Context, rec *record, m Making) error {
 			return err
 		}
 	}
+	if err := lent(ctx, p, c); err != nil {
+		return err
+	}
 	if err := errors.Join(writeKeeper(p, c), p.k.step("keeper")); err != nil {
 		return err
 	}

@@ -68,3 +68,40 @@ func TestMadeAgainIsNotUnborn(t *testing.T) {
 		t.Error("one that was never there is taken for an agent's work")
 	}
 }
+
+// TestHiddenIsNotLent: a repository that borrows objects from one that no agent may read lends them to none.
+func TestHiddenIsNotLent(t *testing.T) {
+	for _, link := range []bool{false, true} {
+		b := newBench(t)
+		private := filepath.Join(t.TempDir(), "private")
+		put(t, filepath.Join(private, "plan.txt"), "words nobody gave\n")
+		for _, args := range [][]string{{"init", "-q", private}, {"-C", private, "add", "."},
+			{"-C", private, "commit", "-q", "-m", "p"}} {
+			b.git(b.dir, args...)
+		}
+		store := filepath.Join(private, ".git/objects")
+		if link {
+			store = filepath.Join(t.TempDir(), "store")
+			if err := os.Symlink(filepath.Join(private, ".git/objects"), store); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put(t, filepath.Join(b.dir, ".git/objects/info/alternates"), store+"\n")
+		hidden := []string{real(private)}
+		b.k = New(Options{Data: b.k.data, Folders: b.k.folders, Environ: b.environ(),
+			Reading: func(context.Context, troupe.Workspace, string) (Reading, error) {
+				return Reading{Hidden: hidden}, nil
+			}})
+		ws, err := b.k.Plan(t.Context(), Wish{Owner: newID(t), Kind: troupe.WorkspaceTree, Name: "w", From: b.dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.k.Open(t.Context(), ws, Making{}); err == nil || !strings.Contains(err.Error(), "may not read") {
+			t.Errorf("%v", err)
+		}
+		hidden = nil
+		if _, err := b.k.Open(t.Context(), ws, Making{}); err != nil {
+			t.Errorf("once it may be read: %v", err)
+		}
+	}
+}

@@ -170,6 +170,9 @@ func (k *Keeper) mergeTree(ctx context.Context, p place, rec *record, tree strin
 
 // prepare makes the repository of the computation, and settles the three trees.
 func (m *merging) prepare(ctx context.Context, scratch, tree string) error {
+	if err := lent(ctx, m.p, m.caller); err != nil {
+		return err
+	}
 	if err := writeKeeper(place{k: m.k, repo: scratch}, m.caller); err != nil {
 		return err
 	}

@@ -120,3 +120,22 @@ func (k *Keeper) records() ([]*record, error) {
 	}
 	return all, nil
 }
+
+// Known are all workspaces that there are, made or to be made. Whole is false if some cannot be read, or not yet.
+func Known(k *Keeper) (known []troupe.Workspace, whole bool, err error) {
+	all, err := k.records()
+	if err != nil {
+		return nil, false, err
+	}
+	for _, rec := range all {
+		known = append(known, rec.Workspace)
+	}
+	entries, err := os.ReadDir(k.data)
+	ids := 0
+	for _, e := range entries {
+		if _, ok := troupe.ParseSessionID(e.Name()); ok && e.IsDir() {
+			ids++
+		}
+	}
+	return known, err == nil && ids == len(known), nil
+}

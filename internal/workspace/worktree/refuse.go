@@ -103,7 +103,7 @@ func dirtyModule(ctx context.Context, environ []string, folder, commit string, d
 	if err != nil || deep == modulesMost {
 		return "cannot be looked at"
 	}
-	m := repo{runner: *g}
+	m := repo{runner: *g, strange: true}
 	head, err := m.out(ctx, "rev-parse", "--verify", "HEAD")
 	if err != nil {
 		return "cannot be looked at: " + err.Error()

@@ -83,11 +83,10 @@ func (r repo) out(ctx context.Context, args ...string) (string, error) {
 	return string(bytes.TrimSuffix(out.Buf.Bytes(), []byte("\n"))), nil
 }
 
-// unsaid leaves git's words about a stranger's repository out of an error: a file of it may lead to any other, and git
-// quotes what it does not understand.
+// unsaid leaves git's words about a stranger's repository out of an error.
 func (r repo) unsaid(err error) error {
-	if e, ok := errors.AsType[*git.Error](err); ok && r.strange && !locked(err) { // a lock is named, with nothing in it
-		return &git.Error{Code: e.Code, Said: e.Text, Text: fmt.Sprintf("it ended with exit code %d", e.Code)}
+	if r.strange && !locked(err) { // a lock is named, with nothing in it
+		return git.Unsaid(err)
 	}
 	return err
 }

@@ -222,8 +222,7 @@ func (r repo) take(ctx context.Context, folder string, s scan) (left []string, e
 			return no
 		})
 	}
-	_, err = r.feed(ctx, strings.Join(here, "\x00")+"\x00", "update-index", "--add", "--replace", "-z", "--stdin")
-	return left, err
+	return left, add(ctx, r, folder, here)
 }
 
 // takeGiven is take for a folder that another one is made from. What of it no agent may read is named.
