@@ -166,7 +166,7 @@ func (f *files) leave(q *asked, from place) verdict {
 		z = zoneProtected
 	}
 	if z == zoneGranted && from.kind() == unix.S_IFDIR {
-		if guarded, _ := f.holds(from.path, from.path); guarded != "" || f.hides(from.path) {
+		if guarded, _ := f.holds(from.path, from.path); guarded != "" || hidesBelow(f.plan.hidden, from.path) {
 			z = zoneProtected
 		}
 	}
@@ -274,9 +274,9 @@ func (f *files) misguides(path, as string) bool {
 	return err != nil || f.leadsOut(says, as) && !f.leadsOut(says, path)
 }
 
-// hides reports whether something hidden lies below a folder. Elsewhere its path might hide it no more.
-func (f *files) hides(folder string) bool {
-	return slices.ContainsFunc(f.plan.hidden, func(h string) bool { return troupe.Within(h, folder) })
+// hidesBelow reports whether something hidden lies below a folder. Elsewhere its path might hide it no more.
+func hidesBelow(hidden []string, folder string) bool {
+	return slices.ContainsFunc(hidden, func(h string) bool { return troupe.Within(h, folder) })
 }
 
 // judgeEnd judges one end by where it lies.

@@ -86,8 +86,9 @@ func (c *changed) command(name string, args []string) bool {
 			if len(commits) > 0 {
 				commit = commits[0]
 			}
-			c.perhaps(func() { c.diff(commit+"^1", commit) })                               // there is none
-			c.perhaps(func() { c.list("ls-tree", "-r", "-z", "--name-only", commit+"^3") }) // it holds no untracked files
+			// There may be none, and it may hold no untracked files.
+			c.perhaps(func() { c.diff(commit+"^1", commit) })
+			c.perhaps(func() { c.list("ls-tree", "-r", "-z", "--name-only", commit+"^3") })
 		}
 		return true
 	}
