@@ -183,6 +183,7 @@ func (g *Runner) run(ctx context.Context, out, complaint io.Writer, args []strin
 	cmd := exec.CommandContext(ctx, g.Path, slices.Concat([]string{"--no-pager"}, g.Settings, args)...)
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = g.Dir, g.Env, g.In, out, complaint
 	cmd.WaitDelay = outputDelay
+	cmd.ExtraFiles = kept(ctx)
 	endAsGroup(cmd)
 	err = cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {

@@ -101,7 +101,7 @@ func (k *Keeper) merging(ctx context.Context, ws troupe.Workspace, in Into, do f
 	if err != nil {
 		return err
 	}
-	release, err := k.hold(ctx, string(ws.Owner))
+	ctx, release, err := k.hold(ctx, string(ws.Owner))
 	if err != nil {
 		return err
 	}
