@@ -3,6 +3,7 @@ package git_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -76,6 +77,16 @@ func TestStartedIsTheSame(t *testing.T) {
 		cancel()
 		if err := g.Stream(ctx, &out, "x"); !errors.Is(err, context.Canceled) {
 			t.Errorf("%v: %v of one that was stopped", start != nil, err)
+		}
+		g.Dir = filepath.Join(g.Dir, "moved")
+		err = g.Stream(t.Context(), &out, "x")
+		if !errors.Is(err, fs.ErrNotExist) || err.Error() != "the folder "+g.Dir+" is not there any more" {
+			t.Errorf("%v: %v where the folder is gone", start != nil, err)
+		}
+		g.Dir, g.Path = t.TempDir(), g.Dir
+		err = g.Stream(t.Context(), &out, "x")
+		if !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "folder") {
+			t.Errorf("%v: %v where git is gone", start != nil, err)
 		}
 	}
 	if said, err := os.ReadFile(held.Name()); string(said) != "kept\nkept\n" || held.Close() != nil {
