@@ -202,7 +202,7 @@ func unmade(p place, left bool) error {
 
 // claim writes the record of a workspace that is new: of two that want one name at once, the first has it.
 func (k *Keeper) claim(ctx context.Context, p place, base *troupe.WorkspaceBase) (*record, error) {
-	ctx, release, err := k.hold(ctx, "names-"+k.project(p.ws.Of))
+	_, release, err := k.hold(ctx, "names-"+k.project(p.ws.Of))
 	if err != nil {
 		return nil, err
 	}

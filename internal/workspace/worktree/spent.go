@@ -48,7 +48,7 @@ func (p place) wake(ctx context.Context) (*record, error) {
 	if _, err := readRecord(aside); err != nil {
 		return nil, err
 	}
-	ctx, release, err := p.k.hold(ctx, "names-"+p.k.project(p.ws.Of))
+	_, release, err := p.k.hold(ctx, "names-"+p.k.project(p.ws.Of))
 	if err != nil {
 		return nil, err
 	}
