@@ -111,7 +111,8 @@ func TestKeptAgain(t *testing.T) {
 	}
 }
 
-// TestMergedAnew: a merge of which nothing was written, for a file was changed meanwhile, is worked out anew, and not for
+// TestMergedAnew: a merge of which nothing was written, for a file was changed meanwhile, is worked out anew, and not
+// for
 // ever.
 func TestMergedAnew(t *testing.T) {
 	t.Parallel()

@@ -205,7 +205,8 @@ func TestMergeBackNot(t *testing.T) {
 		"moves":    {change: func(m *merging) { m.moves = 2 }, merged: 2},
 		"for ever": {change: func(m *merging) { m.moves = 9 }, why: "it was changed while", merged: 2},
 		"nothing is": {change: func(m *merging) { m.moves, m.says = 9, true },
-			why: "nothing was written: it was changed while", tells: "it was not merged, though merge was auto: nothing"},
+			why:   "nothing was written: it was changed while",
+			tells: "it was not merged, though merge was auto: nothing"},
 		"something": {change: func(m *merging) { m.moves, m.says = 1, true }, merged: 2},
 		"is judged": {judge: nods{}, why: "hooks are asked"},
 	}

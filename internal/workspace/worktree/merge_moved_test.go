@@ -11,7 +11,8 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// TestMergeWhileChanged: a file that is changed while a merge is worked out is no conflict of which somebody should take
+// TestMergeWhileChanged: a file that is changed while a merge is worked out is no conflict of which somebody should
+// take
 // a side. What git does not see as it is, however often it looks, stays one.
 func TestMergeWhileChanged(t *testing.T) {
 	t.Parallel()
