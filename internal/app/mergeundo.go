@@ -28,8 +28,11 @@ func (l looking) writeMerge(ctx context.Context, w troupe.Workspace, changes []w
 	}
 	journal := mergeJournal(l.app, s.Root)
 	e, err := l.beginMerge(ctx, s.Root, w, changes, declined)
+	if errors.Is(err, worktree.ErrMoved) {
+		return nil, "", err
+	}
 	if err != nil {
-		return nil, "", fmt.Errorf("nothing was written, for undo could not be prepared: %w", err)
+		return nil, "", fmt.Errorf("undo could not be prepared: %w", err)
 	}
 	written, err = worktree.Apply(w.Of, changes)
 	e.Files = e.Files[:len(written)]
@@ -57,10 +60,10 @@ func (l looking) beginMerge(ctx context.Context, root troupe.SessionID, w troupe
 	for _, c := range changes {
 		t, err := touchOf(c, store.Put)
 		if err == nil && t.Before != c.Was {
-			err = worktree.ErrMoved
+			err = fmt.Errorf("%s: %w", c.Path, worktree.ErrMoved)
 		}
 		if err != nil {
-			return e, fmt.Errorf("%s: %w", c.Path, err)
+			return e, err
 		}
 		e.Files = append(e.Files, undoneFile{Path: t.Path, From: identity(t.Before, t.WasLink),
 			To: identity(t.Hash, t.Link), Mode: t.Mode, Added: t.Added, Removed: t.Removed})
@@ -73,7 +76,8 @@ func (l looking) beginMerge(ctx context.Context, root troupe.SessionID, w troupe
 	}
 }
 
-// mergeTries is how often a side is taken of what conflicts: what is decided of one file may have another conflict.
+// mergeTries is how often a side is taken of what conflicts: what is decided of one file may have another conflict. So
+// often, too, a merge is worked out anew of which nothing could be written.
 const mergeTries = 3
 
 // mergeTaking works out a merge in which one side is taken of files that both have changed; take is "" for neither.

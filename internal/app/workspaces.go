@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/session"
@@ -222,6 +223,12 @@ func (w *workspaces) Merge(ctx context.Context, s troupe.Session, into session.I
 	out.Write = func(ctx context.Context) error {
 		touched, err := applyMerge(ctx, work.Of, got.Changes, nil)
 		brought(ctx, w.app, work, got.Changes[:len(touched)])
+		if errors.Is(err, syscall.ENOSPC) {
+			err = syscall.ENOSPC // where that was is of no use to anybody
+		}
+		if err != nil && len(touched) == 0 {
+			err = fmt.Errorf("%w: %w", session.ErrUnwritten, err)
+		}
 		return err
 	}
 	return out, nil

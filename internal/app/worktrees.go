@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -94,7 +95,27 @@ func (a worktrees) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wir
 			Hint: "Take mine, which is what is in your folder, or theirs, which is what the agent did.",
 			Code: troupe.ExitUsage}
 	}
-	merged, declined, protected, err := look.merge(ctx, work, m.Take)
+	return untilStill(func() (wire.MergedWorktree, error) { return look.mergeOnce(ctx, work, m, out) })
+}
+
+// untilStill merges anew while nothing was written, for a file was changed meanwhile.
+func untilStill(merge func() (wire.MergedWorktree, error)) (wire.MergedWorktree, error) {
+	for try := 0; ; try++ {
+		out, err := merge()
+		if !errors.Is(err, worktree.ErrMoved) {
+			return out, err
+		}
+		if try == mergeTries {
+			out.Stopped = err.Error() + "; run it again"
+			return out, nil
+		}
+	}
+}
+
+// mergeOnce works out a merge and writes it. ErrMoved: nothing was written, for a file was changed meanwhile.
+func (l looking) mergeOnce(ctx context.Context, work troupe.Workspace, m wire.WorktreeMerge, out wire.MergedWorktree) (
+	wire.MergedWorktree, error) {
+	merged, declined, protected, err := l.merge(ctx, work, m.Take)
 	if err != nil {
 		return out, err
 	}
@@ -126,17 +147,20 @@ func (a worktrees) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wir
 		out.Files = mergedFiles(changes)
 		return out, nil
 	}
-	err = look.bring(ctx, work, changes, declined, m.Take != "" && len(merged.Conflicts) == 0, &out)
+	err = l.bring(ctx, work, changes, declined, m.Take != "" && len(merged.Conflicts) == 0, &out)
 	return out, err
 }
 
 // bring writes what was worked out, and then remembers what was declined if that is decided by it. If it is stopped
-// part-way, what was written is said and nothing is decided.
+// part-way, what was written is said and nothing is decided. ErrMoved: nothing was written.
 func (l looking) bring(ctx context.Context, w troupe.Workspace, changes []worktree.Change, declined []string,
 	decides bool, out *wire.MergedWorktree) error {
 	written, undo, err := l.writeMerge(ctx, w, changes, declined)
 	done := changes[:len(written)]
 	out.Undo, out.Files = undo, mergedFiles(done)
+	if len(written) == 0 && errors.Is(err, worktree.ErrMoved) {
+		return err
+	}
 	if err != nil {
 		out.Stopped, err = err.Error(), nil
 	} else if decides {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -110,6 +111,25 @@ func TestKeptAgain(t *testing.T) {
 	}
 }
 
+// TestMergedAnew: a merge of which nothing was written, for a file was changed meanwhile, is worked out anew, and not
+// for
+// ever.
+func TestMergedAnew(t *testing.T) {
+	t.Parallel()
+	for moves, want := range map[int]string{0: "", 3: "", 9: "a.txt: it was changed meanwhile; run it again"} {
+		tries := 0
+		out, err := untilStill(func() (wire.MergedWorktree, error) {
+			if tries++; tries <= moves {
+				return wire.MergedWorktree{}, fmt.Errorf("a.txt: %w", worktree.ErrMoved)
+			}
+			return wire.MergedWorktree{}, nil
+		})
+		if err != nil || out.Stopped != want || tries > 4 {
+			t.Errorf("changed %d times: %q after %d, %v", moves, out.Stopped, tries, err)
+		}
+	}
+}
+
 // TestMergeStopped: a merge that is stopped part-way says what it has written and how that is undone, and remembers
 // nothing of the rest.
 func TestMergeStopped(t *testing.T) {
@@ -121,8 +141,15 @@ func TestMergeStopped(t *testing.T) {
 	if err != nil || len(merged.Changes) != 2 {
 		t.Fatalf("%+v, %v", merged, err)
 	}
-	p.put("b.txt/mine", "meanwhile\n")
 	out := wire.MergedWorktree{}
+	p.put("a.txt", "mine\n")
+	err = look.bring(t.Context(), w, merged.Changes, nil, false, &out)
+	if !errors.Is(err, worktree.ErrMoved) || len(out.Files) > 0 || out.Undo != "" ||
+		strings.Count(err.Error(), "changed") != 1 || strings.Count(err.Error(), "a.txt") != 1 {
+		t.Errorf("%+v, %v", out, err)
+	}
+	p.put("a.txt", "a\n")
+	p.put("b.txt/mine", "meanwhile\n")
 	if err := look.bring(t.Context(), w, merged.Changes, []string{p.path("b.txt")}, true, &out); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,9 +29,13 @@ type Merge struct {
 	Leads []string
 	// Conflicts are files that both sides have changed, and Left names what is not brought over; both for people.
 	Conflicts, Left []string
-	// Write writes all of it, or as much as it can. Done again after a crash it writes what is missing.
+	// Write writes all of it, or as much as it can. Done again after a crash it writes what is missing. The error is
+	// ErrUnwritten, if no file was written.
 	Write func(ctx context.Context) error
 }
+
+// ErrUnwritten is the error of a merge of which nothing was written.
+var ErrUnwritten = errors.New("nothing was written")
 
 // mergeBack brings the work of a session that was started with merge: auto into the folder that its own was made from,
 // after that was closed and before the end of the run is logged. So the end, the mail that tells of it and what it says
@@ -42,6 +47,8 @@ type mergeBack struct {
 	plan  *looked // what was worked out and is acted on next
 	tries int
 	done  bool // nothing more is to be merged in this run
+	// unwritten: this process has announced all that is announced, and no file of it was written.
+	unwritten bool
 }
 
 // looked is a merge that was worked out and judged.
@@ -200,6 +207,7 @@ func (m *mergeBack) act(ctx context.Context) (bool, error) {
 		return m.finish(), nil
 	}
 	of := m.a.st.Session.Workspace.Of
+	m.unwritten = m.unwritten || len(m.a.st.Place.Merging) == 0
 	if err := m.a.stage(troupe.WorkspaceMerged{Into: of, Files: plan.merge.Files}); err != nil {
 		return false, err
 	}
@@ -229,7 +237,7 @@ func (m *mergeBack) heard(in inPlace) {
 
 // written notes what came of writing.
 func (m *mergeBack) written(err error) {
-	m.plan = nil
+	m.plan, m.unwritten = nil, m.unwritten && errors.Is(err, ErrUnwritten)
 	switch {
 	case err == nil:
 		m.tell("")
@@ -251,6 +259,9 @@ func (m *mergeBack) tell(why string) {
 	if why == "" {
 		closed.Into, closed.Conflicts, closed.Unmerged = w.Of, nil, ""
 	}
+	if m.unwritten {
+		return
+	}
 	for _, path := range m.a.st.Place.Merging {
 		closed.Into = w.Of
 		closed.Merged = append(closed.Merged, strings.TrimPrefix(path, strings.TrimSuffix(w.Of, "/")+"/"))
@@ -267,7 +278,7 @@ func (m *mergeBack) finish() bool {
 // over forgets what was done for an end that has come, or does not come.
 func (m *mergeBack) over() {
 	m.leave()
-	m.plan, m.tries, m.done = nil, 0, false
+	m.plan, m.tries, m.done, m.unwritten = nil, 0, false, false
 }
 
 // leave lets the next one merge.

@@ -26,7 +26,8 @@ type merging struct {
 	twice     []string        // what was written although it was there
 	early     []string        // or before the log announced it
 	conflicts map[string][]string
-	moves     int // how often a file is found to have changed when it is to be written
+	moves     int  // how often a file is found to have changed when it is to be written
+	says      bool // if that is the first one, it is said that nothing was written
 }
 
 func newMerging(h *home) *merging {
@@ -56,7 +57,7 @@ func (m *merging) Merge(ctx context.Context, s troupe.Session, _ session.Into) (
 }
 
 func (m *merging) write(ctx context.Context, s troupe.Session, files []troupe.FileTouch) error {
-	for _, f := range files {
+	for i, f := range files {
 		if !passed(ctx, time.Second) {
 			return ctx.Err()
 		}
@@ -76,7 +77,11 @@ func (m *merging) write(ctx context.Context, s troupe.Session, files []troupe.Fi
 		}
 		m.mu.Unlock()
 		if moved {
-			return errors.New("it was changed while the merge went on")
+			err := errors.New("it was changed while the merge went on")
+			if i == 0 && m.says {
+				err = fmt.Errorf("%w: %w", session.ErrUnwritten, err)
+			}
+			return err
 		}
 	}
 	return nil
@@ -196,9 +201,13 @@ func TestMergeBackNot(t *testing.T) {
 		"plans": {mode: troupe.ModePlan, why: "mode plan"},
 		"conflicts": {change: func(m *merging) { m.conflicts["One"] = []string{"a.go"} },
 			why: "it conflicts", tells: "changed the same places in: a.go"},
-		"fails":     {change: func(m *merging) { m.fails["merge"] = errors.New("git is gone") }, why: "git is gone"},
-		"moves":     {change: func(m *merging) { m.moves = 2 }, merged: 2},
-		"for ever":  {change: func(m *merging) { m.moves = 9 }, why: "it was changed while", merged: 2},
+		"fails":    {change: func(m *merging) { m.fails["merge"] = errors.New("git is gone") }, why: "git is gone"},
+		"moves":    {change: func(m *merging) { m.moves = 2 }, merged: 2},
+		"for ever": {change: func(m *merging) { m.moves = 9 }, why: "it was changed while", merged: 2},
+		"nothing is": {change: func(m *merging) { m.moves, m.says = 9, true },
+			why:   "nothing was written: it was changed while",
+			tells: "it was not merged, though merge was auto: nothing"},
+		"something": {change: func(m *merging) { m.moves, m.says = 1, true }, merged: 2},
 		"is judged": {judge: nods{}, why: "hooks are asked"},
 	}
 	for name, tt := range tests {

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -193,16 +194,32 @@ func (g *Runner) run(ctx context.Context, out, complaint io.Writer, args []strin
 	cmd := exec.CommandContext(ctx, g.Path, slices.Concat([]string{"--no-pager"}, g.Settings, args)...)
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = g.Dir, g.Env, g.In, out, complaint
 	cmd.WaitDelay = outputDelay
+	cmd.ExtraFiles = kept(ctx)
 	endAsGroup(cmd)
 	err = cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return exit.ExitCode(), nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("git %s: %w", args[0], err)
+		return 0, g.unstarted(args[0], err)
 	}
 	return 0, nil
 }
+
+// unstarted is why git could not be run. The system says the same where git is not there and where the folder is not.
+func (g *Runner) unstarted(command string, err error) error {
+	if _, lost := os.Stat(g.Dir); g.Dir != "" && errors.Is(lost, fs.ErrNotExist) {
+		return goneError(g.Dir)
+	}
+	return fmt.Errorf("git %s: %w", command, err)
+}
+
+// goneError is that of a folder that is not there.
+type goneError string
+
+func (e goneError) Error() string { return "the folder " + string(e) + " is not there any more" }
+
+func (e goneError) Is(target error) bool { return target == fs.ErrNotExist }
 
 // complaintOf is the first line that says what is wrong: behind how far git is, which it writes over and over, if it
 // was asked to.

@@ -3,6 +3,7 @@ package git_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,13 +45,17 @@ func TestRelativePathsAreLeftOut(t *testing.T) {
 }
 
 // A git that another program starts gets and gives what one does that runs by itself: its input, what it prints and
-// what it complains of, its exit code, and the last value of each name.
+// what it complains of, its exit code, and the last value of each name. Both keep the file open that they are to.
 func TestStartedIsTheSame(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "git")
 	syscall.ForkLock.RLock()
-	err := os.WriteFile(path, []byte("#!/bin/sh\ncat; echo $A $B; echo fatal: no >&2; exit 3\n"), 0o700)
+	err := os.WriteFile(path, []byte("#!/bin/sh\ncat; echo $A $B; echo kept >&3; echo fatal: no >&2; exit 3\n"), 0o700)
 	syscall.ForkLock.RUnlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := os.Create(filepath.Join(t.TempDir(), "held"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +68,7 @@ func TestStartedIsTheSame(t *testing.T) {
 		g := git.Runner{Path: path, Dir: t.TempDir(), Env: append(os.Environ(), "A=1", "B=2", "A=3"),
 			In: strings.NewReader("in\n"), Start: start}
 		var out git.Capped
-		err := g.Stream(t.Context(), &out, "x")
+		err := g.Stream(git.Keeping(t.Context(), held), &out, "x")
 		e, ok := errors.AsType[*git.Error](err)
 		if out.String() != "in\n3 2\n" || !ok || e.Code != 3 || e.Text != "fatal: no" {
 			t.Errorf("%v: printed %q, %v", start != nil, out.String(), err)
@@ -73,6 +78,19 @@ func TestStartedIsTheSame(t *testing.T) {
 		if err := g.Stream(ctx, &out, "x"); !errors.Is(err, context.Canceled) {
 			t.Errorf("%v: %v of one that was stopped", start != nil, err)
 		}
+		g.Dir = filepath.Join(g.Dir, "moved")
+		err = g.Stream(t.Context(), &out, "x")
+		if !errors.Is(err, fs.ErrNotExist) || err.Error() != "the folder "+g.Dir+" is not there any more" {
+			t.Errorf("%v: %v where the folder is gone", start != nil, err)
+		}
+		g.Dir, g.Path = t.TempDir(), g.Dir
+		err = g.Stream(t.Context(), &out, "x")
+		if !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "folder") {
+			t.Errorf("%v: %v where git is gone", start != nil, err)
+		}
+	}
+	if said, err := os.ReadFile(held.Name()); string(said) != "kept\nkept\n" || held.Close() != nil {
+		t.Errorf("what was written to the kept file: %q, %v", said, err)
 	}
 	if ended != 1 {
 		t.Errorf("ended %d times", ended)

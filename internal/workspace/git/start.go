@@ -35,9 +35,10 @@ func (g *Runner) started(ctx context.Context, out, complaint io.Writer, args []s
 		return 0, err
 	}
 	process, done, err := g.Start(g.Path, slices.Concat([]string{g.Path, "--no-pager"}, g.Settings, args),
-		&os.ProcAttr{Dir: g.Dir, Env: lasting(g.Env), Files: []*os.File{in, stdout, stderr}, Sys: asGroup()})
+		&os.ProcAttr{Dir: g.Dir, Env: lasting(g.Env), Files: append([]*os.File{in, stdout, stderr}, kept(ctx)...),
+			Sys: asGroup()})
 	if err != nil {
-		return 0, fmt.Errorf("git %s: %w", args[0], err)
+		return 0, g.unstarted(args[0], err)
 	}
 	defer done()
 	ends.started()

@@ -26,7 +26,7 @@ func (p place) base(ctx context.Context, r repo, c *caller, rec *record, m Makin
 	if rec.Base.Commit != "" && c.has(gitRef{name: refOf(p.ws, "base"), id: rec.Base.Commit}) {
 		return nil
 	}
-	release, err := p.k.holdCaller(ctx, c)
+	ctx, release, err := p.k.holdCaller(ctx, c)
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func (p place) keepTips(ctx context.Context, r repo, c *caller, rec *record, tip
 	if err != nil {
 		return err
 	}
-	release, err := p.k.holdCaller(ctx, c)
+	ctx, release, err := p.k.holdCaller(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (e *ending) dropTips(ctx context.Context) error {
 	}
 	name := refOf(e.p.ws, "born")
 	if slices.ContainsFunc(e.caller.refs, func(ref gitRef) bool { return ref.name == name }) {
-		release, err := e.k.holdCaller(ctx, e.caller)
+		ctx, release, err := e.k.holdCaller(ctx, e.caller)
 		if err != nil {
 			return err
 		}

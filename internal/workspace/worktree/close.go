@@ -24,7 +24,7 @@ func (k *Keeper) Close(ctx context.Context, ws troupe.Workspace, end Ending) (tr
 	if err != nil {
 		return res, err
 	}
-	release, err := k.hold(ctx, string(ws.Owner))
+	ctx, release, err := k.hold(ctx, string(ws.Owner))
 	if err != nil {
 		return res, err
 	}
@@ -236,7 +236,7 @@ func reaches(ctx context.Context, r repo, from, to string) bool {
 
 // hand brings all that is kept to the caller's repository, and gives it refs there.
 func (e *ending) hand(ctx context.Context) error {
-	release, err := e.k.holdCaller(ctx, e.caller)
+	ctx, release, err := e.k.holdCaller(ctx, e.caller)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func (k *Keeper) Diff(ctx context.Context, ws troupe.Workspace, form Form) (text
 	if err != nil {
 		return "", false, err
 	}
-	release, err := k.hold(ctx, string(ws.Owner))
+	ctx, release, err := k.hold(ctx, string(ws.Owner))
 	if err != nil {
 		return "", false, err
 	}

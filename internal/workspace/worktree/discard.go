@@ -15,7 +15,7 @@ func discard(ctx context.Context, p place, rec *record, c *caller, kept kept) (r
 	if err != nil {
 		return "", "", err
 	}
-	release, err := p.k.holdCaller(ctx, c)
+	ctx, release, err := p.k.holdCaller(ctx, c)
 	if err != nil {
 		return "", "", err
 	}

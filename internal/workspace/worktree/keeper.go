@@ -159,7 +159,7 @@ func (k *Keeper) Open(ctx context.Context, ws troupe.Workspace, m Making) (troup
 	if err != nil {
 		return troupe.WorkspaceBase{}, err
 	}
-	release, err := k.hold(ctx, string(ws.Owner))
+	ctx, release, err := k.hold(ctx, string(ws.Owner))
 	if err != nil {
 		return troupe.WorkspaceBase{}, err
 	}
@@ -211,7 +211,7 @@ func unmade(p place, left bool) error {
 
 // claim writes the record of a workspace that is new: of two that want one name at once, the first has it.
 func (k *Keeper) claim(ctx context.Context, p place, base *troupe.WorkspaceBase) (*record, error) {
-	release, err := k.hold(ctx, "names-"+k.project(p.ws.Of))
+	_, release, err := k.hold(ctx, "names-"+k.project(p.ws.Of))
 	if err != nil {
 		return nil, err
 	}

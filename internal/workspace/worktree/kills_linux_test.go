@@ -27,7 +27,11 @@ const livesIn = "TROUPE_WORKTREE_TEST_LIVES_IN"
 func TestMain(m *testing.M) {
 	if home := os.Getenv(livesIn); home != "" {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-		err := newLife(home, true).forEver(ctx)
+		live := newLife(home, true).forEver
+		if one := os.Getenv(opens); one != "" {
+			live = func(ctx context.Context) error { return openOne(ctx, home, one) }
+		}
+		err := live(ctx)
 		cancel()
 		fmt.Println("ERROR", err)
 		os.Exit(1)

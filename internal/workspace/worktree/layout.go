@@ -112,7 +112,7 @@ func writeKeeper(p place, c *caller) error {
 	return unlock(p)
 }
 
-// unlock frees what a killed git left locked: no other operation on this workspace goes on.
+// unlock frees what a killed git left locked: no other operation on this workspace goes on, nor any git of one.
 func unlock(p place) error {
 	locks, err := filepath.Glob(filepath.Join(p.repo, "*.lock"))
 	packs, e2 := filepath.Glob(filepath.Join(p.folder, "pack-*")) // on their way

@@ -120,9 +120,9 @@ func looked(ctx context.Context, k *Keeper, rec *record, callers map[string]*cal
 	row.Ref, row.Unmerged = named(p, rec, c), p.unmerged(ctx, rec, c, kept)
 	if row.Unmerged && row.Ended {
 		// Comparing contents is for one at a time. A workspace that something goes on with is not waited for.
-		if release, err := k.holdFor(ctx, string(rec.Workspace.Owner), listWait); err == nil {
+		if held, release, err := k.holdFor(ctx, string(rec.Workspace.Owner), listWait); err == nil {
 			var all bool
-			all, row.Declined = p.brought(ctx, rec, kept)
+			all, row.Declined = p.brought(held, rec, kept)
 			row.Unmerged = !all
 			release()
 		}
@@ -239,7 +239,7 @@ func pruneOne(ctx context.Context, k *Keeper, id troupe.SessionID, end Ending, d
 	if _, ok := troupe.ParseSessionID(string(id)); !ok {
 		return false, "", fmt.Errorf("a workspace of %q: %w", id, troupe.ErrNotFound)
 	}
-	release, err := k.hold(ctx, string(id))
+	ctx, release, err := k.hold(ctx, string(id))
 	if err != nil {
 		return false, "", err
 	}
@@ -328,7 +328,7 @@ func (p place) prune(ctx context.Context, rec *record, had bool, discarded *stri
 // pruneRefs removes the refs of the caller's repository that another of its refs reaches, and the branch that was made
 // for the workspace if HEAD, or what stays, has all of it. What stays is said.
 func (p place) pruneRefs(ctx context.Context, rec *record, c *caller) (why string, err error) {
-	release, err := p.k.holdCaller(ctx, c)
+	ctx, release, err := p.k.holdCaller(ctx, c)
 	if err != nil {
 		return "", err
 	}

@@ -10,24 +10,28 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/workspace/git"
 )
 
 // lockWait is how long an operation waits for others before it says so.
 const lockWait = 5 * time.Minute
 
-// hold waits until no other operation goes on with what a name stands for, in any process.
-func (k *Keeper) hold(ctx context.Context, name string) (release func(), err error) {
+// hold waits until no other operation goes on with what a name stands for, in any process. What is done meanwhile is
+// done under the context it gives: where this process is killed, a git that was started under it lives on, and what the
+// name stands for is held until that has ended too.
+func (k *Keeper) hold(ctx context.Context, name string) (held context.Context, release func(), err error) {
 	return k.holdFor(ctx, name, lockWait)
 }
 
-func (k *Keeper) holdFor(ctx context.Context, name string, most time.Duration) (release func(), err error) {
+func (k *Keeper) holdFor(ctx context.Context, name string, most time.Duration) (held context.Context, release func(),
+	err error) {
 	folder := filepath.Join(k.data, "locks")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	f, err := os.OpenFile(filepath.Join(folder, name), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	err = retry(ctx, most, func() (bool, error) {
 		err := tryLock(f)
@@ -38,13 +42,14 @@ func (k *Keeper) holdFor(ctx context.Context, name string, most time.Duration) (
 			err = &troupe.UserError{Problem: "another process of troupe has been at work on this for minutes",
 				Hint: "try again when it has ended", Err: err}
 		}
-		return nil, errors.Join(err, f.Close())
+		return nil, nil, errors.Join(err, f.Close())
 	}
-	return func() { _ = f.Close() }, nil // closing releases it, as the end of the process does
+	return git.Keeping(ctx, f), func() { _, _ = unlockFile(f), f.Close() }, nil
 }
 
 // holdCaller waits for the writes of others to the caller's repository.
-func (k *Keeper) holdCaller(ctx context.Context, c *caller) (release func(), err error) {
+func (k *Keeper) holdCaller(ctx context.Context, c *caller) (held context.Context, release func(),
+	err error) {
 	sum := sha256.Sum256([]byte(c.common))
 	return k.hold(ctx, "repository-"+hex.EncodeToString(sum[:8]))
 }

@@ -67,18 +67,33 @@ type Merged struct {
 	Already bool
 }
 
+// mergeAnew is how often a merge is worked out anew because the caller's files are changed meanwhile.
+const mergeAnew = 3
+
 // Merge computes what merging the workspace's present content into the caller's would write. What the caller has not
-// committed counts as what it has. It writes nothing there.
+// committed counts as what it has. It writes nothing there. A file that is changed meanwhile is no conflict: the merge
+// is worked out anew.
 func (k *Keeper) Merge(ctx context.Context, ws troupe.Workspace, in Into) (Merged, error) {
-	var out Merged
-	err := k.merging(ctx, ws, in, func(m *merging) error {
-		var err error
-		if out, err = m.merge(ctx); err != nil || len(out.Changes) == 0 {
-			return err
+	was := ""
+	for try := 0; ; try++ {
+		var out Merged
+		err := k.merging(ctx, ws, in, func(m *merging) error {
+			var err error
+			if out, err = m.merge(ctx); err != nil || len(out.Changes) == 0 {
+				return err
+			}
+			return m.offer()
+		})
+		at := slices.IndexFunc(out.Conflicts, func(c Conflict) bool { return c.moved })
+		if err != nil || at < 0 || out.Snapshot == was { // git takes what is there for something else, and always will
+			return out, err
 		}
-		return m.offer()
-	})
-	return out, err
+		if was = out.Snapshot; try == mergeAnew {
+			return Merged{}, &troupe.UserError{
+				Problem: out.Conflicts[at].Path + " is changed again and again while it is merged; nothing was written",
+				Hint:    "run it again"}
+		}
+	}
 }
 
 // merging is one computation. It has a repository of its own, which borrows from the keeper and the caller, and is
@@ -105,7 +120,7 @@ func (k *Keeper) merging(ctx context.Context, ws troupe.Workspace, in Into, do f
 	if err != nil {
 		return err
 	}
-	release, err := k.hold(ctx, string(ws.Owner))
+	ctx, release, err := k.hold(ctx, string(ws.Owner))
 	if err != nil {
 		return err
 	}

@@ -207,7 +207,7 @@ func (m *merging) bring(ctx context.Context, id string, commands ...string) erro
 			return err
 		}
 	}
-	release, err := m.k.holdCaller(ctx, c)
+	ctx, release, err := m.k.holdCaller(ctx, c)
 	if err != nil {
 		return err
 	}

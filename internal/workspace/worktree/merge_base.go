@@ -297,7 +297,7 @@ func Brought(ctx context.Context, k *Keeper, ws troupe.Workspace, changes []Chan
 	if err != nil || len(changes) == 0 {
 		return err
 	}
-	release, err := k.hold(ctx, string(ws.Owner))
+	_, release, err := k.hold(ctx, string(ws.Owner))
 	if err != nil {
 		return err
 	}

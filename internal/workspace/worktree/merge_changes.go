@@ -45,6 +45,12 @@ func layAttributes(ctx context.Context, r repo, tree string) error {
 	return err
 }
 
+// Reasons of files that are not what the merge was begun with.
+const (
+	whyChanged = "it has just been changed"
+	whyRemoved = "it has just been removed"
+)
+
 // side is a folder that a tree is to be brought to, from another that is its content now.
 type side struct {
 	r      repo
@@ -98,7 +104,8 @@ func (s *side) changes(ctx context.Context, to string) (changes []Change, blocke
 		case err != nil:
 			return nil, nil, err
 		case why != "":
-			blocked = append(blocked, Conflict{Path: filepath.Join(s.top, d.name), Why: why})
+			blocked = append(blocked, Conflict{Path: filepath.Join(s.top, d.name), Why: why,
+				moved: why == whyChanged || why == whyRemoved})
 		default:
 			changes = append(changes, c)
 		}
@@ -170,7 +177,7 @@ func (s *side) change(ctx context.Context, d delta, out string) (c Change, why s
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR): // or a file is to make way for its folder
 		if d.was.id != "" {
-			return c, "it has just been removed", nil
+			return c, whyRemoved, nil
 		}
 	case err != nil:
 		return c, "", err
@@ -254,9 +261,8 @@ func (s *side) stranger(name string, info fs.FileInfo) (why string, err error) {
 
 // same makes sure that the folder has what the tree has there.
 func (s *side) same(ctx context.Context, d delta, info fs.FileInfo, c *Change) (why string, err error) {
-	const changed = "it has just been changed"
 	if info.IsDir() || !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0 {
-		return changed, nil
+		return whyChanged, nil
 	}
 	path := filepath.Join(s.top, d.name)
 	data, link, err := readFile(path)
@@ -264,19 +270,19 @@ func (s *side) same(ctx context.Context, d delta, info fs.FileInfo, c *Change) (
 		return "", err
 	}
 	if link != (d.was.mode == modeLink) {
-		return changed, nil
+		return whyChanged, nil
 	}
 	c.Was, c.WasLink = troupe.ContentHash(data), link
 	if blobID(data, len(d.was.id)) == d.was.id {
 		return "", nil
 	}
 	if link {
-		return changed, nil
+		return whyChanged, nil
 	}
 	// A file may stand in the folder with other ends of lines than in the tree.
 	id, err := s.r.on(s.top).feed(ctx, string(data), "hash-object", "--stdin", "--path="+d.name)
 	if err == nil && id != d.was.id {
-		return changed, nil
+		return whyChanged, nil
 	}
 	return "", err
 }

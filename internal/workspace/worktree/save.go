@@ -24,7 +24,7 @@ func (k *Keeper) Save(ctx context.Context, ws troupe.Workspace, changed []string
 	if err != nil {
 		return troupe.Checkpoint{}, err
 	}
-	release, err := k.hold(ctx, string(ws.Owner))
+	ctx, release, err := k.hold(ctx, string(ws.Owner))
 	if err != nil {
 		return troupe.Checkpoint{}, err
 	}

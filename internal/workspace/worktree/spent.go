@@ -20,7 +20,7 @@ func (k *Keeper) spent(id troupe.SessionID) string { return filepath.Join(k.data
 // forget removes what is left of a workspace in which nothing was changed.
 func (e *ending) forget(ctx context.Context) error {
 	if e.caller != nil {
-		release, err := e.k.holdCaller(ctx, e.caller)
+		ctx, release, err := e.k.holdCaller(ctx, e.caller)
 		if err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (p place) wake(ctx context.Context) (*record, error) {
 	if _, err := readRecord(aside); err != nil {
 		return nil, err
 	}
-	release, err := p.k.hold(ctx, "names-"+p.k.project(p.ws.Of))
+	_, release, err := p.k.hold(ctx, "names-"+p.k.project(p.ws.Of))
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (k *Keeper) Sweep(ctx context.Context, may func(troupe.Workspace) bool) err
 }
 
 func (k *Keeper) sweep(ctx context.Context, id troupe.SessionID, may func(troupe.Workspace) bool) error {
-	release, err := k.hold(ctx, string(id))
+	ctx, release, err := k.hold(ctx, string(id))
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (k *Keeper) sweep(ctx context.Context, id troupe.SessionID, may func(troupe
 	}
 	if rec.Workspace.Kind == troupe.WorkspaceTree {
 		if c, err := k.callerOf(ctx, rec.Workspace.Of); err == nil { // else it is gone, and its refs with it
-			release, err := k.holdCaller(ctx, c)
+			ctx, release, err := k.holdCaller(ctx, c)
 			if err != nil {
 				return err
 			}

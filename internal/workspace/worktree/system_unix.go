@@ -12,7 +12,7 @@ import (
 // readFlags open a file to be read, unless it is a link by now, without waiting for a pipe.
 const readFlags = os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOFOLLOW
 
-// tryLock locks a file until it is closed.
+// tryLock locks a file until it is unlocked, or every process that has it open from us has ended.
 func tryLock(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
@@ -20,6 +20,9 @@ func tryLock(f *os.File) error {
 	}
 	return err
 }
+
+// unlockFile frees a file at once, whoever has it open from us.
+func unlockFile(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
 
 // linked reports whether a file has more names than one.
 func linked(info fs.FileInfo) bool {

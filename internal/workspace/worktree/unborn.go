@@ -25,7 +25,7 @@ func unborn(p place, rec *record) bool {
 func abandon(ctx context.Context, p place) error {
 	if p.ws.Kind == troupe.WorkspaceTree {
 		if c, err := p.k.callerOf(ctx, p.ws.Of); err == nil { // else it is gone, and its refs with it
-			release, err := p.k.holdCaller(ctx, c)
+			ctx, release, err := p.k.holdCaller(ctx, c)
 			if err != nil {
 				return err
 			}
