@@ -129,7 +129,7 @@ func (b *birth) room(r troupe.Room) {
 	fs, folder, own, empty := b.text("tmpfs"), b.text(r.Folder), b.text(r.Own), b.text("")
 	b.add(name, step{nr: unix.SYS_OPEN_TREE, use: -1, save: true, args: [6]uintptr{atCwd, own,
 		unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE | unix.AT_SYMLINK_NOFOLLOW}})
-	b.call(name, unix.SYS_MOUNT, fs, folder, fs, flags, b.text("mode=755,size=4k"))
+	b.call(name, unix.SYS_MOUNT, fs, folder, fs, flags, b.text("mode=700,size=4k"))
 	b.call(name, unix.SYS_MKDIRAT, atCwd, own, 0o700)
 	b.call(name, unix.SYS_MOUNT, fs, folder, fs, unix.MS_REMOUNT|unix.MS_RDONLY|flags, 0)
 	b.add(name, step{nr: unix.SYS_MOVE_MOUNT, use: 0, args: [6]uintptr{0, empty, atCwd, own,

@@ -4,12 +4,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 )
 
 // crew is the one team that a tree has, and its members as they are drawn.
 const crew = "crew"
+
+// leadWait is how long what a member asks waits for its lead where nobody else is asked.
+const leadWait = 10 * time.Minute
 
 func members() []string { return []string{"Ann", "Bob", "Cyd"} }
 

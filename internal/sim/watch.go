@@ -297,7 +297,11 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 	case troupe.TeamChanged:
 		h.disbands(e, b)
 	case troupe.RequestOpened:
-		if want := e.At.Add(h.states[h.w.root].Settings.AskFor); !b.Until.Equal(want) {
+		want := e.At.Add(h.states[h.w.root].Settings.AskFor)
+		if b.Lead != "" && want.Equal(e.At) {
+			want = want.Add(leadWait)
+		}
+		if !b.Until.Equal(want) {
 			h.w.broken("session %s: the request of event %d waits until %s, and the run was started to wait until %s",
 				id, e.Seq, b.Until, want)
 		}
