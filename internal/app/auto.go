@@ -32,33 +32,23 @@ const (
 )
 
 // autoModel asks the model of mode auto.
-type autoModel struct {
+type autoModel struct{ opinions }
+
+// Judge implements session.Auto.
+func (a autoModel) Judge(ctx context.Context, q session.AutoAsking) troupe.Verdict {
+	tooLong := ""
+	if len(q.Input) > mostAction || len(q.Action) > mostAction || len(strings.Join(q.Wants, "\n")) > mostAction {
+		tooLong = "the call is too long to be judged by a part of it"
+	}
+	return a.of(ctx, question{Model: q.Model, Type: autoType, ID: q.ID, Path: q.Path, System: autoPrompt,
+		Text: toldAuto(q), Within: autoWithin, TooLong: tooLong, Read: verdict})
+}
+
+// opinions are had of models that look at what another one does.
+type opinions struct {
 	engine *engine
 	models *models
 	now    func() time.Time
-}
-
-// Judge implements session.Auto.
-func (a autoModel) Judge(ctx context.Context, q session.AutoAsking) (out troupe.Verdict) {
-	began := a.now()
-	ctx, cancel := context.WithTimeout(ctx, autoWithin)
-	defer cancel()
-	out.Model = q.Model
-	text, err := "", error(nil)
-	if len(q.Input) > mostAction || len(q.Action) > mostAction || len(strings.Join(q.Wants, "\n")) > mostAction {
-		err = errors.New("the call is too long to be judged by a part of it")
-	} else {
-		text, err = question{Model: q.Model, Type: autoType, ID: q.ID, Path: q.Path, System: autoPrompt,
-			Text: toldAuto(q)}.ask(ctx, a.engine, a.models, &out)
-	}
-	out.DurationMS = max(0, a.now().Sub(began).Milliseconds())
-	if err == nil {
-		out.Effect, out.Why, err = verdict(text)
-	}
-	if err != nil {
-		out.Effect, out.Failed, out.Why = troupe.Ask, true, oneLine(err.Error())
-	}
-	return out
 }
 
 // question is one that a model is asked for a verdict.
@@ -68,6 +58,35 @@ type question struct {
 	ID, Path string // of it, and of the agent that it is about
 	System   string
 	Text     string
+	Within   time.Duration // how long the answer may take
+	TooLong  string        // why it is not asked at all; "": it is
+	// Read is what an answer says. An error is no verdict.
+	Read func(answer string) (effect troupe.Effect, why string, err error)
+}
+
+// of is what a model says to a question; where there is no verdict, why.
+func (o opinions) of(ctx context.Context, q question) (out troupe.Verdict) {
+	began := o.now()
+	ctx, cancel := context.WithTimeout(ctx, q.Within)
+	defer cancel()
+	out.Model = q.Model
+	text, err := "", error(nil)
+	if q.TooLong != "" {
+		err = errors.New(q.TooLong)
+	} else {
+		text, err = q.ask(ctx, o.engine, o.models, &out)
+	}
+	out.DurationMS = max(0, o.now().Sub(began).Milliseconds())
+	switch {
+	case err != nil && ctx.Err() == context.DeadlineExceeded:
+		err = fmt.Errorf("it had not answered after %s", q.Within)
+	case err == nil:
+		out.Effect, out.Why, err = q.Read(text)
+	}
+	if err != nil {
+		out.Effect, out.Failed, out.Why = troupe.Ask, true, oneLine(err.Error())
+	}
+	return out
 }
 
 // ask makes the call, once. What it used is in out, whatever came of it.

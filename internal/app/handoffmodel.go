@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -26,35 +25,16 @@ const (
 )
 
 // handoffModel asks the model that checks results.
-type handoffModel struct {
-	engine *engine
-	models *models
-	now    func() time.Time
-}
+type handoffModel struct{ opinions }
 
 // Check implements session.HandoffModel.
-func (h handoffModel) Check(ctx context.Context, q session.HandoffAsking) (out troupe.Verdict) {
-	began := h.now()
-	ctx, cancel := context.WithTimeout(ctx, handoffWithin)
-	defer cancel()
-	text, err := "", error(nil)
+func (h handoffModel) Check(ctx context.Context, q session.HandoffAsking) troupe.Verdict {
+	tooLong := ""
 	if len(q.Result) > mostResult {
-		err = errors.New("the result is too long to be judged by a part of it")
-	} else {
-		text, err = question{Model: q.Model, Type: handoffType, ID: q.ID, Path: q.Path, System: handoffPrompt,
-			Text: toldOfResult(q)}.ask(ctx, h.engine, h.models, &out)
+		tooLong = "the result is too long to be judged by a part of it"
 	}
-	out.DurationMS = max(0, h.now().Sub(began).Milliseconds())
-	switch {
-	case err != nil && ctx.Err() == context.DeadlineExceeded:
-		err = fmt.Errorf("it had not answered after %s", handoffWithin)
-	case err == nil:
-		out.Effect, out.Why, err = resultVerdict(text)
-	}
-	if err != nil {
-		out.Effect, out.Failed, out.Why = troupe.Ask, true, oneLine(err.Error())
-	}
-	return out
+	return h.of(ctx, question{Model: q.Model, Type: handoffType, ID: q.ID, Path: q.Path, System: handoffPrompt,
+		Text: toldOfResult(q), Within: handoffWithin, TooLong: tooLong, Read: resultVerdict})
 }
 
 // toldOfResult is the message: parts between tags that no part can close.

@@ -95,8 +95,9 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 	}
 	e.places = &workspaces{keeper: a.keeper, app: a, guard: guard}
 	deps.Workspaces = e.places
-	deps.Auto = autoModel{e, a.models, a.env.Now}
-	deps.Handoff = handoffModel{e, a.models, a.env.Now}
+	second := opinions{e, a.models, a.env.Now}
+	deps.Auto = autoModel{second}
+	deps.Handoff = handoffModel{second}
 	if p := a.models.player; p != nil {
 		deps.Tools, deps.Replay, deps.Governor = replayTools(deps.Tools, p), p, nil
 		deps.Workspaces = played{p}
