@@ -214,29 +214,44 @@ func (l *life) turn(ctx context.Context, ws troupe.Workspace, n int, line string
 }
 
 // commands runs the agent's own git. What one that was killed left locked its agent unlocks, once it is sure that none
-// is at work any more.
+// is at work any more. `git stash` says nothing of a lock: it just exits with 1.
 func (l *life) commands(ctx context.Context, ws troupe.Workspace, args ...string) error {
 	try := func() (again bool, err error) {
 		out, err := l.try(ws.Top, args...)
-		if err != nil {
-			err = fmt.Errorf("git %s: %w: %s", args[0], err, out)
+		if err == nil {
+			return false, nil
 		}
-		return strings.Contains(out, ".lock': File exists"), err
+		return out == "" || strings.Contains(out, ".lock': File exists"), fmt.Errorf("git %s: %w: %s", args[0], err, out)
 	}
 	err := retry(ctx, 2*time.Second, try)
-	if err == nil || !strings.Contains(err.Error(), ".lock': File exists") {
-		return err
+	if err == nil {
+		return nil
 	}
-	err = filepath.WalkDir(filepath.Join(ws.Top, ".git"), func(path string, e os.DirEntry, err error) error {
+	locks, walked := locksIn(ws.Top)
+	if len(locks) == 0 || walked != nil {
+		return errors.Join(err, walked)
+	}
+	for _, path := range locks {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	_, err = try()
+	return err
+}
+
+// locksIn are git's lock files in a workspace.
+func locksIn(top string) (locks []string, err error) {
+	err = filepath.WalkDir(filepath.Join(top, ".git"), func(path string, e os.DirEntry, err error) error {
 		if err == nil && !e.IsDir() && strings.HasSuffix(path, ".lock") {
-			err = os.Remove(path)
+			locks = append(locks, path)
+		}
+		if errors.Is(err, os.ErrNotExist) { // git at work removed it meanwhile
+			err = nil
 		}
 		return err
 	})
-	if err == nil {
-		_, err = try()
-	}
-	return err
+	return locks, err
 }
 
 // merged brings a workspace's work to the caller's folder.
