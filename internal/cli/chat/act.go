@@ -294,7 +294,16 @@ func showTeam(ctx context.Context, v *conversation, _ string) error {
 // fixed is a blank at which no row ends.
 const fixed = "\u00a0"
 
+// listAgents is /agents: before the first prompt the types that there are, for none of them is at work.
 func listAgents(ctx context.Context, v *conversation, _ string) error {
+	if v.tree == nil {
+		list, err := v.trees.api.Machine().Agents(ctx, wire.AgentQuery{Place: placeOf(v)})
+		if err != nil {
+			return err
+		}
+		v.say("No agent is at work yet. These types can be started here:")
+		return printed(v, func(c *console.Console) error { return c.AgentTypes(list) })
+	}
 	report, err := v.trees.api.Report(ctx, v.tree.root)
 	if err != nil {
 		return err

@@ -28,8 +28,8 @@ func commands() []command {
 				v.say(help(v.width()) + skillHelp(skillsOf(ctx, v), v.width()))
 				return nil
 			}},
-		{name: "agents", help: "every agent of this conversation", aliases: []string{"agent"}, late: true,
-			run: listAgents},
+		{name: "agents", help: "every agent of this conversation; at first, the types there are",
+			aliases: []string{"agent"}, early: true, late: true, run: listAgents},
 		{name: "tasks", help: "what is at work", aliases: []string{"task", "ps", "jobs"}, late: true,
 			run: listTasks},
 		{name: "board", help: "the list of what is to be done, with what agents said of it",

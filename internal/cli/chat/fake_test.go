@@ -81,6 +81,15 @@ func (m fakeMachine) Model(ctx context.Context, name, cwd string) (string, error
 	return m.f.Model(ctx, name, cwd)
 }
 
+func (m fakeMachine) Agents(_ context.Context, q wire.AgentQuery) (wire.AgentList, error) {
+	list := wire.AgentList{Agents: []wire.AgentType{{Name: "Explore", Description: "Searches.", Source: "built-in",
+		Scope: "built-in", Tools: []string{"Read", "Grep"}}}}
+	if q.Agents != "" {
+		list.Agents = append(list.Agents, wire.AgentType{Name: "mine", Source: "--agents", Scope: "flag"})
+	}
+	return list, nil
+}
+
 func (m fakeMachine) Rules(ctx context.Context, p wire.Place) (wire.RuleList, error) {
 	return m.f.Rules(ctx, p)
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// placeOf is where the conversation is, with the rules that its command line gives.
+// placeOf is where the conversation is, with the rules and agents that its command line gives.
 func placeOf(v *conversation) wire.Place {
 	b := v.trees.next
-	return wire.Place{Cwd: b.Cwd, Permissions: b.Permissions}
+	return wire.Place{Cwd: b.Cwd, Permissions: b.Permissions, Agents: b.Agents}
 }
 
 // printed shows what a command of the command line prints, as wide as the screen is.

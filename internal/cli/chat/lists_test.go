@@ -129,7 +129,10 @@ func TestMemory(t *testing.T) {
 // conversation begins as well.
 func TestLists(t *testing.T) {
 	t.Parallel()
-	screens(t, "lists", func() *fake { return newFake(nil) }, wire.Begin{}, func(p *person, _ *fake) {
+	begin := wire.Begin{Role: wire.Role{Agents: "{}"}}
+	screens(t, "lists", func() *fake { return newFake(nil) }, begin, func(p *person, _ *fake) {
+		p.Keys("/agents\r")
+		p.shows("--agents")
 		p.Keys("/mcp\r")
 		p.shows("docs: needs login: troupe mcp login docs")
 		p.Keys("/mcp everything\r")

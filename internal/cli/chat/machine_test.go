@@ -112,7 +112,8 @@ func TestMachine(t *testing.T) {
 			{line("/"), "/help", "> "},
 		}},
 		{"nothing has begun", machine{terminal: true}, []step{
-			{line("/agents"), "say", "> "},
+			{line("/agents"), "/agents", "> "},
+			{line("/cost"), "say", "> "},
 			{line("/help"), "/help", "> "},
 			{line("/model haiku"), "/model haiku", "> "},
 			{line("/mode plan"), "/mode plan", "> "},

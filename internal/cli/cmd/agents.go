@@ -45,7 +45,7 @@ comes later here counts:
 			if asJSON {
 				return c.JSON(list)
 			}
-			return writeAgents(c, list)
+			return c.AgentTypes(list)
 		}),
 	}
 	jsonFlag(cmd, &asJSON)
@@ -60,28 +60,6 @@ func inSettings(c *console.Console, fn func(context.Context, api.API, []string) 
 	return func(cmd *cobra.Command, args []string) error {
 		return c.WithSettings(func(h *home.Home) error { return fn(cmd.Context(), h.API, args) })
 	}
-}
-
-func writeAgents(c *console.Console, list wire.AgentList) error {
-	for _, p := range list.Problems {
-		c.Warn(p)
-	}
-	type col = console.Column
-	t := c.Table(col{Title: "NAME"}, col{Title: "MODEL", Spare: 3}, col{Title: "TOOLS", Spare: 2}, col{Title: "FROM"},
-		col{Title: "WHEN TO USE", Spare: 1}).Whole()
-	for _, a := range list.Agents {
-		model := a.Model
-		if model == "" {
-			model = "inherit"
-		}
-		from := console.FromPlugin(a.Scope, a.Name, c.Place(a.Source))
-		if len(a.Shadows) > 0 {
-			from += " (replaces " + c.Place(a.Shadows[0]) + ")"
-		}
-		t.Row(console.Line(a.Name, 40), console.Line(model, 24), console.Line(console.ToolsText(a.Tools), 48),
-			console.Line(from, 0), console.Line(a.Description, 200))
-	}
-	return t.Write()
 }
 
 // place shows a path, or a text that begins with one, from the folder that the person is in.

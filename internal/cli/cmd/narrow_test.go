@@ -76,7 +76,7 @@ func TestNarrow(t *testing.T) {
 		has(show(func(c *console.Console) error { return c.Plans([]wire.Plan{plan}) }), "approved by you (terminal)")
 		has(show(func(c *console.Console) error { return c.Plans(nil) }), "with one.")
 		text = show(func(c *console.Console) error {
-			return writeAgents(c, wire.AgentList{Agents: []wire.AgentType{{Name: "security-reviewer-of-everything",
+			return c.AgentTypes(wire.AgentList{Agents: []wire.AgentType{{Name: "security-reviewer-of-everything",
 				Source: "/home/me/project/.claude/agents/security.md",
 				Description: "Reviews every change for security " +
 					"problems before it is merged"}}})

@@ -284,3 +284,26 @@ func (c *Console) Memories(found []wire.Memory) error {
 	}
 	return t.Write()
 }
+
+// AgentTypes lists the types of agents that can be started in a folder.
+func (c *Console) AgentTypes(list wire.AgentList) error {
+	for _, p := range list.Problems {
+		c.Warn(p)
+	}
+	type col = Column
+	t := c.Table(col{Title: "NAME"}, col{Title: "MODEL", Spare: 3}, col{Title: "TOOLS", Spare: 2}, col{Title: "FROM"},
+		col{Title: "WHEN TO USE", Spare: 1}).Whole()
+	for _, a := range list.Agents {
+		model := a.Model
+		if model == "" {
+			model = "inherit"
+		}
+		from := FromPlugin(a.Scope, a.Name, c.Place(a.Source))
+		if len(a.Shadows) > 0 {
+			from += " (replaces " + c.Place(a.Shadows[0]) + ")"
+		}
+		t.Row(Line(a.Name, 40), Line(model, 24), Line(ToolsText(a.Tools), 48),
+			Line(from, 0), Line(a.Description, 200))
+	}
+	return t.Write()
+}

@@ -286,11 +286,17 @@ func (v *View) summary(c troupe.Call) string {
 }
 
 // What is the argument of a call that says most about it, not yet made safe to print; "" if
-// there is none. Paths below cwd are relative to it.
+// there is none. Paths below cwd are relative to it. Of a server's tool nothing is known: all arguments are shown.
 func What(c troupe.Call, cwd string) string {
 	var in map[string]any
 	if json.Unmarshal([]byte(c.Input), &in) != nil {
 		return ""
+	}
+	if strings.HasPrefix(c.Name, "mcp__") {
+		if len(in) == 0 {
+			return ""
+		}
+		return strings.TrimSpace(c.Input)
 	}
 	for _, key := range [...]string{"file_path", "command", "pattern", "description", "url", "path", "to", "task",
 		"worktree",
