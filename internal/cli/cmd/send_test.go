@@ -76,16 +76,18 @@ func TestSentText(t *testing.T) {
 	left := wire.Tree{Sessions: []wire.Session{{ID: apitest.Root}}}
 	for _, x := range []struct {
 		effect string
-		cancel bool
+		m      wire.Message
 		want   string
 	}{
-		{"steers", false, "before its next model call"},
-		{"steers", true, "and stops after the step it is in"},
-		{"resumes", false, "it had ended and goes on with this"},
-		{"waits", true, "no process is running it; it will be read when you resume the session: troupe -p --resume " +
-			"7k3f00000000"},
+		{"steers", wire.Message{}, "before its next model call"},
+		{"steers", wire.Message{Cancel: true}, "and stops after the step it is in"},
+		{"resumes", wire.Message{}, "it had ended and goes on with this"},
+		{"waits", wire.Message{Cancel: true}, "no process is running it; it will be read when you resume the " +
+			"session: troupe -p --resume 7k3f00000000"},
+		{"waits", wire.Message{Fork: true}, "no process is running it; the fork begins when you resume the " +
+			"session: troupe -p --resume 7k3f00000000"},
 	} {
-		if got := console.SentText(left, wire.Sent{Effect: x.effect}, x.cancel); !strings.Contains(got, x.want) {
+		if got := console.SentText(left, wire.Sent{Effect: x.effect}, x.m); !strings.Contains(got, x.want) {
 			t.Errorf("%s: %q", x.effect, got)
 		}
 	}

@@ -74,7 +74,7 @@ func TellHandedBack(ctx context.Context, a api.API, m wire.MergedWorktree) (stri
 			err)
 	}
 	return fmt.Sprintf("%s: %s\nWhen it has ended: troupe merge %s\n", Line(m.Worktree.Agent, 64),
-		SentText(t, sent, false), Line(m.Worktree.Name, 64)), nil
+		SentText(t, sent, wire.Message{}), Line(m.Worktree.Name, 64)), nil
 }
 
 // HandedBack says what its agent finds now.
@@ -95,16 +95,18 @@ func (c *Console) HandedBack(m wire.MergedWorktree, said string) error {
 	return err
 }
 
-// SentText says what happens now.
-func SentText(t wire.Tree, s wire.Sent, cancel bool) string {
+// SentText says what happens now with a message.
+func SentText(t wire.Tree, s wire.Sent, m wire.Message) string {
 	switch {
+	case s.Effect == "waits" && m.Fork:
+		return strings.Replace(Later(t), "it will be read", "the fork begins", 1)
 	case s.Effect == "waits":
 		return Later(t)
 	case s.Effect == "forks":
 		return "a fork of it begins; `troupe tasks " + string(t.Root()) + "` shows it"
 	case s.Effect == "resumes":
 		return "it had ended and goes on with this"
-	case cancel:
+	case m.Cancel:
 		return "it reads this and stops after the step it is in"
 	}
 	return "it reads this before its next model call"

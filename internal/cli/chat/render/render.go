@@ -68,7 +68,15 @@ type agent struct {
 	shared     bool // its frame was open beside another
 	background bool
 	notes      []string // what of its definition does not hold
+	plan       string   // the file of the plan that it writes, which is shown when it asks about it
 	fault      string   // what its last model call failed with for good, which was shown
+}
+
+func (a *agent) plans(by troupe.Authority) {
+	a.plan = ""
+	if by.Planning != nil {
+		a.plan = by.Planning.File
+	}
 }
 
 // New makes the view of one tree.
@@ -106,6 +114,7 @@ func (v *View) Event(e troupe.Event) {
 	case troupe.Created:
 		a.name, a.kind, a.title, a.parent = b.Name, b.Profile.Kind(), b.Title, b.Parent
 		a.notes, a.color = b.Profile.Notes, b.Profile.Color
+		a.plans(b.Authority)
 	case troupe.Started:
 		v.started(a, b)
 	case troupe.MailDelivered:
@@ -137,6 +146,7 @@ func (v *View) remark(a *agent, body troupe.Body) {
 	case troupe.ModelChanged:
 		v.line(a, "goes on with "+console.Model(b.Model), "")
 	case troupe.AuthorityChanged:
+		a.plans(b.Authority)
 		if b.By != "" {
 			pre := v.prefix(a)
 			for _, row := range console.Wrap("permissions changed: "+console.Line(changed(b), 0),

@@ -122,7 +122,9 @@ func diffPaint(v *View, l string) string {
 func came(v *View, a *agent, call troupe.Call, b troupe.ToolFinished) {
 	for _, f := range b.Evidence.Files {
 		if f.Wrote {
-			part(v, a, change(call), diffLines, false)
+			if f.Path != a.plan {
+				part(v, a, change(call), diffLines, false)
+			}
 			return
 		}
 	}
