@@ -50,10 +50,6 @@ func dangerous(r *rule.Rule) bool {
 
 // interprets: the program runs a text or another program of the caller's choice.
 func interprets(name string) bool {
-	switch name {
-	case "python", "python2", "python3", "node", "deno", "bun", "ruby", "perl", "php", "lua", "tsx", "npx", "bunx",
-		"uvx", "ssh", "pwsh", "osascript":
-		return true
-	}
-	return command.StartsOthers(name) || command.ChangesShell(name) || command.RunsText(name)
+	return command.Interprets(name) || command.RunsPackages(name) || command.StartsOthers(name) ||
+		command.ChangesShell(name) || command.RunsText(name)
 }

@@ -22,8 +22,8 @@ func (c *Console) Place(path string) string {
 	return c.ShortPath(path)
 }
 
-// ToolsText is a list of tools; nil is all of them.
-func ToolsText(tools []string) string {
+// toolsText is a list of tools; nil is all of them.
+func toolsText(tools []string) string {
 	switch {
 	case tools == nil:
 		return "all"
@@ -211,7 +211,7 @@ func UsedBy(s wire.Skill) string {
 
 // Leaves is what a skill leaves of a session's tools.
 func Leaves(s wire.Skill) string {
-	text := ToolsText(s.Tools)
+	text := toolsText(s.Tools)
 	if len(s.Without) > 0 {
 		text += " without " + strings.Join(s.Without, ", ")
 	}
@@ -302,7 +302,7 @@ func (c *Console) AgentTypes(list wire.AgentList) error {
 		if len(a.Shadows) > 0 {
 			from += " (replaces " + c.Place(a.Shadows[0]) + ")"
 		}
-		t.Row(Line(a.Name, 40), Line(model, 24), Line(ToolsText(a.Tools), 48),
+		t.Row(Line(a.Name, 40), Line(model, 24), Line(toolsText(a.Tools), 48),
 			Line(from, 0), Line(a.Description, 200))
 	}
 	return t.Write()

@@ -29,6 +29,16 @@ func RunsText(name string) bool {
 		name == "trap"
 }
 
+// Interprets: the program runs a file in a language of its own that it is given. What a hook names is read by a list of
+// its own (hook.interprets), which says whose files are protected and not who may do what.
+func Interprets(name string) bool {
+	return lookup(name).shell() || slices.Contains(strings.Fields("python python2 python3 node ruby perl php lua deno "+
+		"bun tsx ts-node osascript pwsh awk gawk mawk"), name)
+}
+
+// RunsPackages: the program fetches another one and runs it.
+func RunsPackages(name string) bool { return slices.Contains([]string{"npx", "bunx", "uvx"}, name) }
+
 // WithoutValue: an option before the subcommand of a program that surely has no value in the next word.
 func WithoutValue(program, option string) bool {
 	plain := lookup(program).plain

@@ -221,7 +221,8 @@ func (l *life) commands(ctx context.Context, ws troupe.Workspace, args ...string
 		if err == nil {
 			return false, nil
 		}
-		return out == "" || strings.Contains(out, ".lock': File exists"), fmt.Errorf("git %s: %w: %s", args[0], err, out)
+		again = out == "" || strings.Contains(out, ".lock': File exists")
+		return again, fmt.Errorf("git %s: %w: %s", args[0], err, out)
 	}
 	err := retry(ctx, 2*time.Second, try)
 	if err == nil {
