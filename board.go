@@ -9,6 +9,7 @@ type BoardItem struct {
 	ActiveForm string      `json:"active_form,omitempty"`
 	Status     BoardStatus `json:"status"`
 	Owner      string      `json:"owner,omitempty"` // the name of an agent
+	By         string      `json:"by,omitempty"`    // the member of a team who put it on the board; "": its lead
 	// BlockedBy are the items that have to be completed before this one is begun, in their order.
 	BlockedBy []string       `json:"blocked_by,omitempty"`
 	Comments  []BoardComment `json:"comments,omitempty"` // the oldest first

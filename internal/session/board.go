@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -143,16 +144,19 @@ func (tw *teamwork) tellOfBoard(ctx context.Context, in troupe.Intent, changed [
 	if len(told) == 0 {
 		return nil
 	}
-	_, err := tw.tellMembers(ctx, func(s troupe.Session) (troupe.MailID, troupe.MessageType, string) {
+	_, err := tw.tellMembers(ctx, cmp.Or(by, troupe.LeadName), func(s troupe.Session) (troupe.MailID,
+		troupe.MessageType, string) {
 		return troupe.MailID(fmt.Sprintf("board:%s:%d:%s", tw.a.id, tw.a.st.Session.Seq, s.ID)), troupe.MessageAssigned,
 			told[strings.ToLower(s.Name)]
 	})
 	return err
 }
 
-// tellMembers writes to the members of the team for which say has words, unless that mail was sent before.
-func (tw *teamwork) tellMembers(ctx context.Context, say func(troupe.Session) (troupe.MailID, troupe.MessageType,
-	string),
+// tellMembers writes to the members of the team for which say has words, unless that mail was sent before. By is whose
+// words these are: the lead's, or those of the member whose change of the board they are about.
+func (tw *teamwork) tellMembers(ctx context.Context, by string,
+	say func(troupe.Session) (troupe.MailID, troupe.MessageType,
+		string),
 ) (sent int, err error) {
 	var mail []troupe.Mail
 	err = tw.a.flush(ctx, func(tx store.Tx) error {
@@ -168,7 +172,7 @@ func (tw *teamwork) tellMembers(ctx context.Context, say func(troupe.Session) (t
 			}
 			m := troupe.Mail{ID: id, Root: tw.a.root, To: s.ID, From: tw.a.id, Kind: troupe.MailMessage,
 				SentAt: tw.a.h.d.Now(),
-				OfTeam: troupe.OfTeam{Message: &troupe.AgentMessage{Type: kind, Name: troupe.LeadName}},
+				OfTeam: troupe.OfTeam{Message: &troupe.AgentMessage{Type: kind, Name: by}},
 				Blocks: []troupe.Block{troupe.Text(strings.TrimSpace(text))}}
 			fresh, err := tx.Send(m)
 			if err != nil {
@@ -221,7 +225,8 @@ func (tw *teamwork) offer(ctx context.Context, o troupe.Outcome) error {
 	items := tw.a.st.Board.Next(o.Name)
 	for _, it := range items[:min(len(items), mostOffers)] {
 		id := troupe.OfferMailID(o.Session, it.ID)
-		sent, err := tw.tellMembers(ctx, func(s troupe.Session) (troupe.MailID, troupe.MessageType, string) {
+		sent, err := tw.tellMembers(ctx, troupe.LeadName, func(s troupe.Session) (troupe.MailID, troupe.MessageType,
+			string) {
 			if s.ID != o.Session || s.Status.Live() {
 				return "", "", ""
 			}

@@ -32,7 +32,8 @@ func (tw *teamwork) stuck(ctx context.Context, o troupe.Outcome) error {
 		if k.Circle() {
 			circle = "Agents of the team wait for each other. "
 		}
-		sent, err := tw.tellMembers(ctx, func(s troupe.Session) (troupe.MailID, troupe.MessageType, string) {
+		sent, err := tw.tellMembers(ctx, troupe.LeadName, func(s troupe.Session) (troupe.MailID, troupe.MessageType,
+			string) {
 			if !strings.EqualFold(s.Name, k.Item.Owner) {
 				return "", "", ""
 			}

@@ -64,8 +64,11 @@ func (b board) find(id string) (int, bool) {
 func (b board) Do(in troupe.Intent, by string) (changed []troupe.BoardItem, text string, err error) {
 	switch in := in.(type) {
 	case troupe.BoardCreate:
-		return b.create(in)
+		return b.create(in, by)
 	case troupe.BoardUpdate:
+		if err := b.mayUpdate(in, by); err != nil {
+			return nil, "", err
+		}
 		return b.update(in, by)
 	case troupe.BoardQuery:
 		if in.Item == "" {
@@ -80,13 +83,13 @@ func (b board) Do(in troupe.Intent, by string) (changed []troupe.BoardItem, text
 	return nil, "", fmt.Errorf("%T is not about the board", in)
 }
 
-func (b board) create(in troupe.BoardCreate) ([]troupe.BoardItem, string, error) {
+func (b board) create(in troupe.BoardCreate, by string) ([]troupe.BoardItem, string, error) {
 	if len(b.Items) >= maxBoard {
 		return nil, "", fmt.Errorf("the list has %d tasks, which is the most; delete those that are completed",
 			maxBoard)
 	}
 	item := troupe.BoardItem{ID: strconv.Itoa(b.made + 1), Subject: in.Subject, Description: in.Description,
-		ActiveForm: in.ActiveForm, Status: troupe.BoardPending}
+		ActiveForm: in.ActiveForm, Status: troupe.BoardPending, By: by}
 	return []troupe.BoardItem{item}, fmt.Sprintf("Task #%s created: %s", item.ID, troupe.Escape(item.Subject)), nil
 }
 
@@ -96,11 +99,6 @@ func (b board) update(in troupe.BoardUpdate, by string) ([]troupe.BoardItem, str
 		return nil, "", err
 	}
 	was := b.Items[at]
-	if by != "" && was.Owner != "" && !strings.EqualFold(was.Owner, by) &&
-		(in.Status != "" || in.Owner != "" && !strings.EqualFold(in.Owner, was.Owner)) {
-		return nil, "", fmt.Errorf("task #%s is %s's; the lead of the team can give it to another member", was.ID,
-			troupe.Escape(was.Owner))
-	}
 	if by != "" && was.Owner == "" && in.Owner == "" &&
 		(in.Status == troupe.BoardInProgress || in.Status == troupe.BoardCompleted) {
 		in.Owner = by
@@ -133,6 +131,45 @@ func (b board) update(in troupe.BoardUpdate, by string) ([]troupe.BoardItem, str
 		return nil, "", fmt.Errorf("task #%s cannot be begun: it is blocked by %s", it.ID, numbers(open))
 	}
 	return b.report(after, *it)
+}
+
+// mayUpdate refuses what a member of a team may not do with an item that is another one's: who did what stands in the
+// log of the member alone, and others read the board as what the team has agreed on.
+func (b board) mayUpdate(in troupe.BoardUpdate, by string) error {
+	at, err := b.item(in.Item)
+	if err != nil || by == "" {
+		return err
+	}
+	was := b.Items[at]
+	wrote, owns := strings.EqualFold(was.By, by), strings.EqualFold(was.Owner, by)
+	switch {
+	case was.Owner != "" && !owns && (in.Status != "" || in.Owner != "" && !strings.EqualFold(in.Owner, was.Owner)):
+		return fmt.Errorf("task #%s is %s's; the lead of the team can give it to another member", was.ID,
+			troupe.Escape(was.Owner))
+	case !wrote && (in.Subject != "" || in.Description != "" || in.ActiveForm != "" && !owns):
+		return fmt.Errorf("task #%s was put down by %s, whose words these are; add a comment", was.ID,
+			troupe.Escape(cmp.Or(was.By, troupe.LeadName)))
+	case !wrote && in.Status == troupe.BoardDeleted:
+		return fmt.Errorf("task #%s was put down by %s, who can delete it; say in a comment why it should go", was.ID,
+			troupe.Escape(cmp.Or(was.By, troupe.LeadName)))
+	case len(in.AddBlockedBy) > 0 && !wrote && !owns:
+		return b.notYours(was)
+	}
+	for _, ref := range in.AddBlocks {
+		other, err := b.item(ref)
+		if err != nil {
+			return err
+		}
+		if it := b.Items[other]; !strings.EqualFold(it.By, by) && !strings.EqualFold(it.Owner, by) {
+			return b.notYours(it)
+		}
+	}
+	return nil
+}
+
+func (board) notYours(it troupe.BoardItem) error {
+	return fmt.Errorf("what task #%s waits for is said by %s, who put it down, or by who has it; add a comment", it.ID,
+		troupe.Escape(cmp.Or(it.By, troupe.LeadName)))
 }
 
 // link makes items wait for others. Items that would wait for each other are refused.
@@ -287,6 +324,9 @@ func (b board) line(it troupe.BoardItem) string {
 	text := fmt.Sprintf("#%s [%s] %s", it.ID, it.Status, troupe.Escape(it.Subject))
 	if it.Owner != "" {
 		text += " (" + troupe.Escape(it.Owner) + ")"
+	}
+	if it.By != "" && !strings.EqualFold(it.By, it.Owner) {
+		text += ", put down by " + troupe.Escape(it.By)
 	}
 	if open := b.blockers(it); len(open) > 0 {
 		text += ", blocked by " + numbers(open)

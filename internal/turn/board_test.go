@@ -79,6 +79,47 @@ func TestBoard(t *testing.T) {
 	}
 }
 
+// TestBoardOfMembers: what one member does to the board is told as that member's, and what others wrote, have, or made
+// wait is not its to change.
+func TestBoardOfMembers(t *testing.T) {
+	t.Parallel()
+	b := board{made: 3, Items: []troupe.BoardItem{{ID: "1", Subject: "Docs", Status: troupe.BoardPending, Owner: "Ann"},
+		{ID: "2", Subject: "Tests", Status: troupe.BoardPending}, {ID: "3", Subject: "Mine",
+			Status: troupe.BoardPending, By: "bob"}}}
+	for _, c := range []struct {
+		in   troupe.Intent
+		want string
+	}{
+		{troupe.BoardCreate{Subject: "More"}, ""},
+		{troupe.BoardUpdate{Item: "1", Subject: "x"}, "was put down by lead, whose words these are"},
+		{troupe.BoardUpdate{Item: "2", Description: "x"}, "was put down by lead, whose words these are"},
+		{troupe.BoardUpdate{Item: "2", ActiveForm: "x"}, "was put down by lead, whose words these are"},
+		{troupe.BoardUpdate{Item: "3", Subject: "x", Description: "y"}, ""},
+		{troupe.BoardUpdate{Item: "1", Status: troupe.BoardCompleted}, "is Ann's"},
+		{troupe.BoardUpdate{Item: "1", Owner: "Bob"}, "is Ann's"},
+		{troupe.BoardUpdate{Item: "2", Status: troupe.BoardDeleted}, "who can delete it"},
+		{troupe.BoardUpdate{Item: "3", Status: troupe.BoardDeleted}, ""},
+		{troupe.BoardUpdate{Item: "2", Status: troupe.BoardInProgress}, ""},
+		{troupe.BoardUpdate{Item: "1", Comment: "x"}, ""},
+		{troupe.BoardUpdate{Item: "1", AddBlockedBy: []string{"2"}}, "what task #1 waits for"},
+		{troupe.BoardUpdate{Item: "3", AddBlocks: []string{"1"}}, "what task #1 waits for"},
+		{troupe.BoardUpdate{Item: "3", AddBlockedBy: []string{"1"}}, ""},
+		{troupe.BoardUpdate{Item: "3", Owner: "Ann"}, ""},
+	} {
+		_, _, err := b.Do(c.in, "Bob")
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.in, err, c.want)
+		}
+		if _, _, err := b.Do(c.in, ""); err != nil {
+			t.Errorf("the lead, %+v: %v", c.in, err)
+		}
+	}
+	changed, _, err := b.Do(troupe.BoardCreate{Subject: "More"}, "Bob")
+	if err != nil || changed[0].By != "Bob" || !strings.HasSuffix(b.line(changed[0]), "More, put down by Bob") {
+		t.Errorf("%+v, %v", changed, err)
+	}
+}
+
 // TestBoardHolds: whatever is asked of a board, in any order, no items wait for each other, none that waits is begun,
 // numbers are never used again, what stays unchanged is the value that copies share, and the log makes the same board.
 func TestBoardHolds(t *testing.T) {
