@@ -234,10 +234,6 @@ func action(p tool.Prepared, env tool.Env, call troupe.Call) (text string, futil
 	return call.Name + " " + call.Input, false
 }
 
-func describeSpawn(sp troupe.Spawn) string {
-	return fmt.Sprintf("start an agent of type %s: %s\n%s", sp.Type, sp.Description, sp.Prompt)
-}
-
 // affordable asks once before agents are started that together would spend more than the
 // tree's owner wants to without being asked. The estimate is what an agent with a job of some
 // size uses, at the price of its model.

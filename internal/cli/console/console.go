@@ -4,7 +4,6 @@ package console
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -307,30 +306,6 @@ func (c *Console) WarnOnce(text string) {
 		c.warned = append(c.warned, text)
 		c.Warn(text)
 	}
-}
-
-// JSON prints one value as a line of JSON.
-func (c *Console) JSON(v any) error {
-	enc := json.NewEncoder(Verbatim(c.Out))
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("print: %w", err)
-	}
-	return nil
-}
-
-// Events prints events as lines of JSON, as they stand in the log.
-func (c *Console) Events(events []troupe.Event) error {
-	for _, e := range events {
-		w, err := wire.NewEvent(e)
-		if err == nil {
-			err = c.JSON(w)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Color reports whether a stream takes colour: a terminal does unless NO_COLOR is set, and

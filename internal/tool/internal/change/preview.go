@@ -12,12 +12,15 @@ import (
 	"github.com/troupe-dev/troupe/internal/tool"
 )
 
-// Bounds of what a person is shown of a change. What is left out is always counted.
+// Bounds of what a person is shown of a change: more than people read, so that a yes is to what was seen. What is left
+// out is always counted, and it is said where it stands.
 const (
-	maxDiff     = 32 << 10 // bytes of the diff
-	maxDiffLine = 500      // bytes of one line of it
-	maxCompared = 1 << 20  // bytes on either side, where they differ at all
-	contextSize = 3        // lines around a change
+	maxDiff     = 64 << 10 // bytes of the diff
+	maxDiffLine = 8 << 10  // bytes of one line of it
+	maxSame     = 500      // bytes of a line of which the beginning, where it is as before, need not be shown
+	allOfIt     = "`troupe log --json` has all of the call"
+	maxCompared = 1 << 20 // bytes on either side, where they differ at all
+	contextSize = 3       // lines around a change
 )
 
 // Preview shows what a call would change, as it stands now. It takes no lock, because it
@@ -78,7 +81,7 @@ func diff(name string, exists bool, before, after string) string {
 	}
 	out := title + "\n--- " + from + "\n+++ " + name + "\n" + w.b.String()
 	if w.left > 0 {
-		out += fmt.Sprintf("… and %s more, not shown\n", plural(w.left, "line"))
+		out += fmt.Sprintf("… and %s more, not shown; %s\n", plural(w.left, "line"), allOfIt)
 	}
 	return out
 }
@@ -138,7 +141,7 @@ func (w *diffWriter) line(mark byte, text string) {
 	body, cut := tool.Cut(body, maxDiffLine)
 	w.b.WriteString(visible(body))
 	if cut > 0 {
-		fmt.Fprintf(&w.b, "… (%d bytes more)", cut)
+		fmt.Fprintf(&w.b, "… (%d bytes more; %s)", cut, allOfIt)
 	}
 	w.b.WriteByte('\n')
 	if !ended {
@@ -221,7 +224,7 @@ func extent(from, n int) string {
 // counterpart, so that the cut does not hide the change.
 func unlike(line string, others []string, i int) string {
 	const before = 40 // bytes that are shown before the difference
-	if len(line) <= maxDiffLine || i >= len(others) {
+	if len(line) <= maxSame || i >= len(others) {
 		return line
 	}
 	same := 0

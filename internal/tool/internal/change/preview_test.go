@@ -12,7 +12,7 @@ import (
 func TestDiffIsBounded(t *testing.T) {
 	t.Parallel()
 	var many strings.Builder
-	for i := range 3000 {
+	for i := range 6000 {
 		many.WriteString(strconv.Itoa(i) + "\n")
 	}
 	got := diff("f", true, many.String(), strings.ReplaceAll(many.String(), "7", "a longer number"))
@@ -22,13 +22,31 @@ func TestDiffIsBounded(t *testing.T) {
 		t.Errorf("%v: %.200s", err, got)
 	}
 	_, end, _ := strings.Cut(got, "… ")
-	if _, err := fmt.Sscanf(end, "and %d lines more, not shown\n", &left); err != nil || left < 1 ||
+	if _, err := fmt.Sscanf(end, "and %d lines more, not shown; ", &left); err != nil || left < 1 ||
 		len(got) > maxDiff+1000 {
 		t.Errorf("%v: %d bytes, %d left", err, len(got), left)
 	}
 	// What is shown and what is counted is all there is.
 	if lines := strings.Count(got, "\n") - 4 + left; lines < added+removed {
 		t.Errorf("%d lines of a diff with %d and %d", lines, added, removed)
+	}
+}
+
+// TestLongLinesAreSeen: what stands far behind in a line is seen too, or it is said where it stands.
+func TestLongLinesAreSeen(t *testing.T) {
+	t.Parallel()
+	const evil = "; rm -rf ~/EVIL"
+	got := diff("f", false, "", "echo "+strings.Repeat("-", 5000)+evil+"\n")
+	if !strings.Contains(got, evil) {
+		t.Errorf("%.200s", got)
+	}
+	got = diff("f", true, "echo "+strings.Repeat("-", 50_000)+"\n", "echo "+strings.Repeat("-", 50_000)+evil+"\n")
+	if !strings.Contains(got, evil) {
+		t.Errorf("%.200s", got)
+	}
+	got = diff("f", false, "", "echo "+strings.Repeat("-", 50_000)+evil+"\n")
+	if !strings.Contains(got, "bytes more; "+allOfIt) {
+		t.Errorf("%.200s", got[len(got)-200:])
 	}
 }
 
