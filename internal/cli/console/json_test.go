@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestJSONActsOnNoTerminal: JSON that is looked at in a terminal does nothing there and hides nothing, and means what it
+// TestJSONActsOnNoTerminal: JSON that is looked at in a terminal does nothing there and hides nothing, and means what
+// it
 // meant.
 func TestJSONActsOnNoTerminal(t *testing.T) {
 	t.Parallel()
@@ -16,7 +17,8 @@ func TestJSONActsOnNoTerminal(t *testing.T) {
 		Text string          `json:"text"`
 		Raw  json.RawMessage `json:"raw"`
 	}
-	for _, text := range []string{"plain", "grüße 你好 🎭", "a\u009b31m", "\u202egnp.exe", "\u2066x\u2069", "\u00ad", "\U000e0041",
+	for _, text := range []string{"plain", "grüße 你好 🎭", "a\u009b31m", "\u202egnp.exe", "\u2066x\u2069", "\u00ad",
+		"\U000e0041",
 		"\x7f", "</tag> & <b>"} {
 		raw, err := json.Marshal(text)
 		if err != nil {
