@@ -146,6 +146,8 @@ func (ex *exchange) seal(ctx context.Context, s troupe.CallSealed) (sealed, agai
 		if err != nil {
 			return fmt.Errorf("read tree %s: %w", ex.a.root, err)
 		}
+		// Its own is given back with the seal: what is left of a question that its process took with it.
+		tree.Reserved = tree.Reserved.Minus(ex.a.st.Session.Reserved)
 		over, wait := fleet.Room(tree, s.Reserved)
 		if before, failed := ex.a.st.Dearest(); failed && over.Limit == "" && !wait {
 			over = fleet.Again(tree, before)

@@ -69,6 +69,8 @@ func (hd *handing) ask(ctx context.Context, name, result string) error {
 			if err != nil {
 				return fmt.Errorf("read tree %s: %w", hd.a.root, err)
 			}
+			// What is held back for one that was lost with its process is given back with this event.
+			tree.Reserved = tree.Reserved.Minus(hd.a.st.Session.Reserved)
 			over, wait := fleet.Room(tree, each)
 			room = over.Limit == "" && !wait
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/store"
 )
 
 // checks is a model that checks results, and takes some time for it.
@@ -79,6 +80,37 @@ func TestHandoffModel(t *testing.T) {
 				t.Errorf("%s: asked %d times, cost %v, %s, flags %v, reserved %v", name, c.asked.Load(),
 					b.Tally.Cost-turns,
 					b.Status, o.Flags, b.Reserved)
+			}
+		})
+	}
+}
+
+// TestHandoffLeavesRoom: what was held back for a question that was lost with its process holds up nothing: neither
+// words that came meanwhile nor the question when it is asked again.
+func TestHandoffLeavesRoom(t *testing.T) {
+	t.Parallel()
+	script := plays{"main": {call("Agent:A"), say("ok")}, "main/A": {call("Read:a"), say("done"), say("again")}}.reply
+	for name, words := range map[string]bool{"words": true, "none": false} {
+		synctest.Test(t, func(t *testing.T) {
+			h, c := newHome(t), &checks{took: 20 * time.Second}
+			p := h.start(script, c.with).begin(troupe.Caps{MaxDepth: 1, MaxTokens: 31_010})
+			pass(10 * time.Second)
+			p.pool.Close()
+			a := h.called("A")
+			if words {
+				m := prompt(a.ID, "more")
+				m.ID, m.Root, m.SentAt = "more", a.Root, time.Now()
+				if err := h.db.Open().Update(t.Context(), a.Root, func(tx store.Tx) error {
+					_, err := tx.Send(m)
+					return err
+				}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			h.adopt(script, true, c.with).end()
+			if o := h.handedOver("A"); o.Status != troupe.Completed || o.Unchecked != "" ||
+				(o.Result == "again") != words {
+				t.Errorf("%s: %s %q, unchecked: %s", name, o.Status, o.Result, o.Unchecked)
 			}
 		})
 	}

@@ -197,15 +197,18 @@ func (hk *hooking) atEnd(act turn.Hook, said troupe.HookSaid) error {
 }
 
 // next is what is to be done. An end that hooks were told of is come to whatever is said meanwhile: the folder is
-// closed before it, which takes its time.
+// closed before it, which takes its time. Only what is to be checked before it is handed over is checked.
 func (hk *hooking) next(act turn.Action) turn.Action {
 	if hk.over != nil && hk.a.wanted() {
 		hk.over = nil
 	}
-	if hk.over != nil {
-		return *hk.over
+	switch {
+	case hk.over == nil:
+		return act
+	case turn.ToVerify(&hk.a.st, *hk.over):
+		return turn.Verify{}
 	}
-	return act
+	return *hk.over
 }
 
 // wanted: there is something to do before the run can end that its end does not keep.

@@ -2,8 +2,8 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
-
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -29,7 +29,9 @@ func (bs *births) verify(ctx context.Context) error {
 			if born, err = fleet.Spawn(tx, bs.a.h.d.Owner, bs.a.h.d.Now(), []fleet.Birth{b}); err != nil {
 				return err
 			}
-			refused = born[0].Refused
+			if refused = born[0].Refused; born[0].Existed {
+				refused = errors.New("it was to be checked before, and that was stopped")
+			}
 		}
 		if refused != nil {
 			return emit(troupe.VerifyStarted{Reply: reply, Refused: plain(bs.a.h.d.Mask(refused.Error()))})

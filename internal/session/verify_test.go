@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/session"
 )
 
 // handedOver is the end of the last run of an agent.
@@ -108,6 +109,85 @@ func TestVerifyNot(t *testing.T) {
 			}
 			if got = fmt.Sprintf("%s: %s", o.Status, got); !strings.HasPrefix(got, tt.want) {
 				t.Errorf("%s: %s", name, got)
+			}
+			for _, s := range h.tree() {
+				if s.Status.Live() {
+					t.Errorf("%s: %s is %s", name, s.Name, s.Status)
+				}
+			}
+		})
+	}
+}
+
+// TestVerifyAfterHooks: where hooks are told of the end of agents, work is checked all the same before it is handed
+// over, whatever moment the process dies at.
+func TestVerifyAfterHooks(t *testing.T) {
+	t.Parallel()
+	script := plays{"main": {call("Agent:A?"), say("ok")}, "main/A": {call("Edit:writes /ws/f"), say("changed")},
+		"main/A/Check A": {call("Read:b"), say("It holds.\nVERDICT: PASS")}}.reply
+	for n := range 12 {
+		synctest.Test(t, func(t *testing.T) {
+			h, f, hooks := newHome(t), newFolders(), slowAt(troupe.HookSubagentStart, troupe.HookSubagentStop)
+			both := func(p *process) {
+				hookedBy(hooks)(p)
+				first := p.deps
+				f.with(p)
+				second := p.deps
+				p.deps = func(d *session.Deps) { first(d); second(d) }
+			}
+			p := h.start(script, both).begin(troupe.Caps{MaxDepth: 1})
+			if n > 0 {
+				pass(time.Duration(n) * 5 * time.Second)
+				p.pool.Close()
+				p = h.adopt(script, true, both)
+			}
+			p.end()
+			o := h.handedOver("A")
+			if v := o.Verified; o.Status != troupe.Completed || v == nil || v.Verdict != "PASS" {
+				t.Errorf("after %d: %s %q, verified %+v", n, o.Status, o.Result, v)
+			}
+			if told := len(h.ran(h.called("A").ID, troupe.HookSubagentStop)); told != 1 {
+				t.Errorf("after %d: its end was told %d times", n, told)
+			}
+		})
+	}
+}
+
+// TestVerifiedOnce: a run that only makes a summary has nothing new to hand over. What was said of its result stands,
+// and an agent that was stopped while it checked it is not waited for again.
+func TestVerifiedOnce(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		stop bool
+		want string
+	}{"it was checked": {false, "PASS "}, "the check was stopped": {true, " the agent that was to check it cancelled"}} {
+		synctest.Test(t, func(t *testing.T) {
+			h, f, c := newHome(t), newFolders(), &checks{took: time.Second}
+			p := h.start(plays{"main": {call("Agent:A?"), say("ok"), say("ok")},
+				"main/A":         {call("Edit:writes /ws/f"), say("changed"), say("a summary"), say("a summary")},
+				"main/A/Check A": {call("Read:b"), call("Read:b"), say("VERDICT: PASS")}}.reply, func(p *process) {
+				c.with(p)
+				p.deps = func(d *session.Deps) { d.Handoff, d.Workspaces = c, f }
+			}).begin(troupe.Caps{MaxDepth: 1})
+			a := func() troupe.SessionID { return h.called("A").ID }
+			if tt.stop {
+				pass(6 * time.Second)
+				p.stop(a(), troupe.Stop{Run: 1, Now: true, Tree: true})
+			}
+			if err := p.hub.Wait(t.Context(), p.root); err != nil {
+				t.Fatal(err)
+			}
+			p.send(troupe.Mail{To: a(), Kind: troupe.MailCompact})
+			p.end()
+			o, got := h.handedOver("A"), "nothing"
+			if o.Verified != nil {
+				got = o.Verified.Verdict + " " + o.Verified.Why
+			}
+			if o.Run != 2 || o.Status != troupe.Completed || !strings.HasPrefix(got, tt.want) {
+				t.Errorf("%s: run %d: %s %q, %s", name, o.Run, o.Status, o.Result, got)
+			}
+			if !tt.stop && c.asked.Load() != 2 { // about A, and about who checked it
+				t.Errorf("%s: the model that checks results was asked %d times", name, c.asked.Load())
 			}
 			for _, s := range h.tree() {
 				if s.Status.Live() {

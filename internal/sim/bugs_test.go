@@ -113,6 +113,16 @@ func TestPlantedBugs(t *testing.T) {
 		},
 		"messages of one sender come in another order": onTx(func(tx txn) txn { return confused{tx} }),
 
+		// what agents are bound to, and what checks their results
+		"a take-over forgets which files agents may change":    onTx(func(tx txn) txn { return unbound{tx} }),
+		"agents may change other files than their calls say":   laxCalls,
+		"an edit goes to a file that its agent may not change": astray,
+		"a check that failed is told as one that passed":       onTx(func(tx txn) txn { return credulous{tx} }),
+		"a result does not wait for its check":                 onTx(func(tx txn) txn { return hastyCheck{tx} }),
+		"what came of a check is not handed over":              onTx(func(tx txn) txn { return unverified{tx} }),
+		"a model's doubt of a result is forgotten":             onTx(func(tx txn) txn { return uncritical{tx} }),
+		"a model's doubt of a result is taken for a yes":       onTx(func(tx txn) txn { return persuadedOf{tx} }),
+
 		// what a transaction does
 		"appends are not checked for the epoch":                  onTx(func(tx txn) txn { return unfenced{tx} }),
 		"mail is not marked delivered":                           onTx(func(tx txn) txn { return unmarked{tx} }),

@@ -197,6 +197,8 @@ func (l *life) event(e troupe.Event) error {
 		delete(l.open, at)
 		l.answers[troupe.Coord{Reply: b.Reply, Call: b.Call}] = b
 		l.told(b.Mail)
+	case troupe.VerifyEnded:
+		l.told(b.Mail)
 	case troupe.AuthorityChanged:
 		l.told(b.Mail)
 	case troupe.ModelChanged:

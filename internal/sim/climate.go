@@ -16,15 +16,16 @@ type climate struct {
 	endless  bool // sub-agents have no limit of time of their own
 	fallback string
 	window   int64
-	lane     int  // calls that the governor lets through at once; 0: there is none
-	faults   int  // model calls in a thousand that go wrong
-	crashes  int  // processes at most
-	talk     int  // steps in a thousand at which somebody speaks
-	attend   int  // steps in a thousand at which somebody looks at what is waiting for an answer
-	words    int  // how often somebody speaks, at most
-	calls    int  // model calls after which nobody wants anything any more
-	judge    bool // something else than rules judges calls too
-	teams    bool // the main agent may lead a team
+	lane     int    // calls that the governor lets through at once; 0: there is none
+	faults   int    // model calls in a thousand that go wrong
+	crashes  int    // processes at most
+	talk     int    // steps in a thousand at which somebody speaks
+	attend   int    // steps in a thousand at which somebody looks at what is waiting for an answer
+	words    int    // how often somebody speaks, at most
+	calls    int    // model calls after which nobody wants anything any more
+	judge    bool   // something else than rules judges calls too
+	teams    bool   // the main agent may lead a team
+	checks   string // the model that checks results, or none
 	machine
 }
 
@@ -87,6 +88,9 @@ func drawClimate(r *rand.Rand) climate {
 	}
 	c.attend = 300 * r.IntN(4)
 	c.teams = one(3)
+	if one(5) {
+		c.checks = "sim/two"
+	}
 	c.machine = drawMachine(r)
 	return c
 }

@@ -36,6 +36,9 @@ func (g guard) Confine(_ context.Context, c session.Confine) (*troupe.Confinemen
 	if c.Level == troupe.LevelWorkspace {
 		out.Writable = []string{c.Session.Dir()}
 	}
+	if c.Outside != nil {
+		out.Guarded = c.Outside
+	}
 	out.Network.All = c.Reach && g.w.climate.reach
 	for _, a := range c.Granted {
 		switch a.Op {
@@ -63,6 +66,8 @@ func lets(c *troupe.Confinement, a troupe.Attempt) bool {
 		return true
 	case a.Op == troupe.OpConnect:
 		return c.Network.All || slices.Contains(c.Network.Ports, portOf(a.Path))
+	case c.Guarded != nil && c.Guarded(a.Path) != "":
+		return false
 	case slices.Contains(c.Writable, a.Path):
 		return true
 	}

@@ -93,6 +93,10 @@ func (l *law) add(id troupe.SessionID, seq int64, auth troupe.Authority) {
 	if p.work.Kind != "" { // whatever its mode, commands write nothing but its folder
 		at.Sandbox = troupe.LevelWorkspace.Meet(cmp.Or(at.Sandbox, troupe.LevelWorkspace))
 	}
+	if p.profile.Writes != nil {
+		at.Writes, _ = l.gate.Writes(p.profile.Writes, p.dir())
+		at.Sandbox = troupe.LevelWorkspace.Meet(cmp.Or(at.Sandbox, troupe.LevelWorkspace))
+	}
 	p.versions = append(p.versions, version{
 		seq: seq, from: l.w.now, auth: auth, inherits: auth.Mode == "", gate: at,
 	})
@@ -205,7 +209,7 @@ func (l *law) some(id troupe.SessionID, c *turn.Call, from, to time.Time, ok fun
 func (l *law) bound(id troupe.SessionID) troupe.Level {
 	out := troupe.LevelNone
 	for p := l.parties[id]; p != nil; p = l.parties[p.parent] {
-		if p.work.Kind != "" {
+		if p.work.Kind != "" || p.profile.Writes != nil {
 			out = out.Meet(troupe.LevelWorkspace)
 		}
 		if p.profile.Sandbox != "" {
@@ -259,6 +263,11 @@ func (h *watch) began(st *turn.State, e troupe.Event, b troupe.ToolStarted) {
 	}
 	h.founded(st, e, b, c)
 	h.writesWhilePlanning(st, e, c)
+	for _, file := range accessOf(c.Name, c.Input).Writes {
+		if h.law.outside(id, file) {
+			h.w.broken("session %s: event %d starts to change %s, which is none of its files", id, e.Seq, file)
+		}
+	}
 	key := effectKey(outputDir(id), callID(b.Reply, b.Call))
 	now := h.begun[key]
 	if now == nil {
@@ -412,6 +421,8 @@ func (h *watch) covered(key string, b *beginning, done []troupe.Attempt) {
 		inside := a.Op != troupe.OpConnect && a.Path != guarded && strings.HasPrefix(a.Path, "/sim/")
 		network := a.Op == troupe.OpConnect && b.reach && h.w.climate.reach
 		switch {
+		case a.Changes() && h.law.outside(b.session, a.Path):
+			h.w.broken("%s did %s %s, which is none of the files of its session", key, a.Op, a.Path)
 		case b.bound == troupe.LevelReadOnly:
 			h.w.broken("%s did %s %s, and commands there only read", key, a.Op, a.Path)
 		case b.bound == troupe.LevelWorkspace && b.level == troupe.LevelNone:

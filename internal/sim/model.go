@@ -207,7 +207,11 @@ func call(name, input string) troupe.Block {
 func (w *world) drawReply(id troupe.SessionID, usage troupe.Usage) troupe.Reply {
 	r := troupe.Reply{Stop: troupe.StopEndTurn, Usage: usage, Model: "one",
 		Blocks: []troupe.Block{troupe.Text(fmt.Sprintf("so it is (%d)", w.calls))}}
-	if st := w.watch.states[id]; st.Compacting() || w.calls >= w.climate.calls || w.one(6) {
+	st := w.watch.states[id]
+	if st.Profile.Type == troupe.VerifierAgent {
+		r.Blocks[0].Text += []string{"\nVERDICT: PASS", "\nVERDICT: FAIL", ""}[w.rng.IntN(3)]
+	}
+	if st.Compacting() || w.calls >= w.climate.calls || w.one(6) {
 		return r
 	}
 	r.Stop = troupe.StopToolUse

@@ -30,6 +30,9 @@ func (places) Plan(asks troupe.Session, w session.Wish) (troupe.Workspace, error
 	if strings.HasPrefix(w.Title, "Twin") {
 		return troupe.Workspace{}, fmt.Errorf("there is no repository")
 	}
+	if w.Kind == troupe.WorkspaceIsolated { // which is settled here
+		w.Kind = troupe.WorkspaceTree
+	}
 	top := trees + string(w.ID)
 	return troupe.Workspace{Kind: w.Kind, Owner: w.ID, Name: "n" + string(w.ID), From: asks.Dir(), Of: asks.Dir(),
 		Top:    top,

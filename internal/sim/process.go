@@ -51,6 +51,7 @@ func (w *world) start() *process {
 		Guard:       guard{w},
 		Plans:       plans{w},
 		Auto:        autoModel{p},
+		Handoff:     checker{p},
 		Workspaces:  places{p: p},
 		Notify: func(root, id troupe.SessionID, seq int64, events []troupe.Event) {
 			w.watch.law.placed(p, id, seq)
@@ -77,7 +78,8 @@ func (w *world) start() *process {
 
 // settings are what the process starts a run with.
 func (p *process) settings() *troupe.Settings {
-	return &troupe.Settings{AskFor: p.asks, Fallback: p.w.climate.fallback, Policy: p.w.climate.policy}
+	return &troupe.Settings{AskFor: p.asks, Fallback: p.w.climate.fallback, Policy: p.w.climate.policy,
+		HandoffModel: p.w.climate.checks}
 }
 
 func outputDir(id troupe.SessionID) string { return "/sim-out/" + string(id) }

@@ -24,6 +24,8 @@ type Agents struct {
 	Verdicts, Approved, Rejected, Answers, Listed, Hooks, HooksFailed int
 	// Messages between agents, and members of teams that were born.
 	Messages, Members int
+	// Runs of agents that may change certain files alone, results that an agent checked, and that a model did.
+	Bound, Verified, Handed int
 }
 
 // Add sums up what two runs were made of.
@@ -36,6 +38,7 @@ func (r Result) Add(o Result) Result {
 		r.Returns + o.Returns, r.Judged + o.Judged, r.Pieces + o.Pieces, r.Behind + o.Behind, r.Left + o.Left,
 		Agents{r.Verdicts + o.Verdicts,
 			r.Approved + o.Approved, r.Rejected + o.Rejected, r.Answers + o.Answers, r.Listed + o.Listed,
-			r.Hooks + o.Hooks, r.HooksFailed + o.HooksFailed, r.Messages + o.Messages, r.Members + o.Members},
+			r.Hooks + o.Hooks, r.HooksFailed + o.HooksFailed, r.Messages + o.Messages, r.Members + o.Members,
+			r.Bound + o.Bound, r.Verified + o.Verified, r.Handed + o.Handed},
 	}
 }

@@ -54,7 +54,7 @@ func (w *world) drawCall(id troupe.SessionID) (name, input string) {
 	case n < 2:
 		return "Read", ""
 	case n < 4:
-		return "Edit", []string{"", "", "", "etc", "guarded", "plan:" + string(id)}[w.rng.IntN(6)]
+		return "Edit", w.drawFile(id)
 	case n < 8:
 		return "Bash", and + w.drawCommand()
 	case n < 9:
@@ -67,8 +67,8 @@ func (w *world) drawCall(id troupe.SessionID) (name, input string) {
 		if w.one(3) {
 			and += []string{"^", "^+"}[w.rng.IntN(2)]
 		}
-		return "Agent", and + name + []string{"", "", "@reader", "@boxed", "@planner", "@editor",
-			"@trusted"}[w.rng.IntN(7)]
+		name += []string{"", "", "@reader", "@boxed", "@planner", "@editor", "@trusted"}[w.rng.IntN(7)]
+		return "Agent", and + name + w.drawOrders()
 	case n < 16:
 		return "SendMessage", w.drawTask(id) + and
 	case n < 18:
@@ -90,6 +90,22 @@ func (w *world) drawCall(id troupe.SessionID) (name, input string) {
 		return "TaskUpdate", fmt.Sprintf("%d %s %s %d %d", 1+w.rng.IntN(3), status, owner, max(0, w.rng.IntN(6)-2),
 			max(0, w.rng.IntN(6)-2))
 	}
+}
+
+// drawOrders are what else an Agent call may say, behind a #: that the work is to be checked, and which files the agent
+// is to change alone.
+func (w *world) drawOrders() string {
+	out := ""
+	if w.one(2) {
+		out = "v"
+	}
+	if w.one(3) {
+		out += w.drawWrites()
+	}
+	if out != "" {
+		out = "#" + out
+	}
+	return out
 }
 
 // drawTask names something that a session may know of, or anybody of the tree, or nobody.
@@ -152,11 +168,14 @@ func intent(name, input string) (troupe.Intent, error) {
 		if strings.HasPrefix(bare, "%") {
 			return troupe.Spawn{Description: "beside it", Prompt: "do a part", Fork: true, Wait: bare != "%"}, nil
 		}
+		bare, orders, _ := strings.Cut(bare, "#")
 		bare, joins := strings.CutPrefix(bare, "=")
 		bare, tree := strings.CutPrefix(bare, "^")
 		bare, merge := strings.CutPrefix(bare, "+")
 		name, kind, own := strings.Cut(bare, "@")
 		sp := troupe.Spawn{Description: "part of it", Prompt: "do a part", Type: "worker", Name: name, Background: and}
+		orders, sp.Verify = strings.CutPrefix(orders, "v")
+		sp.Writes = patterns(orders)
 		if joins {
 			sp.Team = crew
 		}
@@ -226,6 +245,9 @@ func accessOf(name, input string) troupe.Access {
 		if id, ok := strings.CutPrefix(input, "plan:"); ok {
 			file = plans{}.File(troupe.Session{ID: troupe.SessionID(id)})
 		}
+		if len(input) == 1 && strings.Contains(letters, input) {
+			file = "/sim/" + input
+		}
 		if file == "" {
 			file = "/sim/file"
 		}
@@ -263,6 +285,7 @@ func (r runner) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 		out.Evidence.Commands = []troupe.CommandRun{w.execute(r.Access().Command, env)}
 	case "Edit":
 		w.effect(effectKey(env.OutputDir, env.CallID), nil)
+		out.Evidence.Files = []troupe.FileTouch{{Path: r.Access().Writes[0], Wrote: true}}
 	}
 	if !late {
 		w.sleep(ctx, took)

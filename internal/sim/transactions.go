@@ -83,6 +83,9 @@ func (t *watchTx) Claim(id troupe.SessionID, owner troupe.OwnerID) (troupe.Lease
 func (t *watchTx) Append(l troupe.Lease, s troupe.Session, events []troupe.Event) error {
 	held, lookup := t.Lease(s.ID)
 	tree, _ := t.Tree(t.p.w.root)
+	if was, err := t.Session(s.ID); err == nil {
+		tree.Reserved = tree.Reserved.Minus(was.Reserved) // its own is given back with what it does next
+	}
 	if err := t.Tx.Append(l, s, events); err != nil {
 		return err
 	}

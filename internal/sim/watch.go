@@ -38,6 +38,7 @@ type watch struct {
 	teamwork
 	pairing
 	haltings
+	results
 }
 
 // haltings are runs that somebody stopped.
@@ -81,7 +82,7 @@ func newWatch(w *world) watch {
 		seals: make(map[troupe.SessionID]troupe.CallSealed), because: make(map[troupe.SessionID]bool),
 		haltings: haltings{make(map[troupe.SessionID]*halted), make(map[troupe.SessionID]int)},
 		asked:    make(map[troupe.SessionID][]asked), late: make(map[troupe.SessionID]int),
-		took: make(map[troupe.SessionID]turn.Taken),
+		took: make(map[troupe.SessionID]turn.Taken), results: newResults(),
 	}
 }
 
@@ -124,6 +125,7 @@ func (h *watch) committed(p *process, t *watchTx) {
 	if h.states[h.w.root] != nil {
 		h.claims()
 	}
+	h.checkers()
 	for _, l := range t.read {
 		if m := h.mail[l]; m == nil || m.delivered {
 			h.w.broken("mail %s to session %s was delivered twice, or never sent", l.id, l.to)
@@ -272,7 +274,18 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 		h.w.placed(st.Session, b)
 	case troupe.WorkspaceChanged:
 		h.law.moved(id, e.Seq, b)
+	case troupe.Started:
+		h.alone(e)
+	case troupe.HandoffAsked:
+		h.handoffAsked(e, b)
+	case troupe.HandoffJudged:
+		h.handoffJudged(e, b)
+	case troupe.VerifyStarted:
+		h.verifyStarted(e, b)
+	case troupe.VerifyEnded:
+		h.verifyEnded(e, b)
 	case troupe.Ended:
+		h.handed(st, e, b.Outcome)
 		h.w.placed(st.Session, b)
 		delete(h.halted, id)
 		h.unpaired(e, st.Session.Run)
@@ -312,6 +325,10 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 		h.granted(st, e, b)
 	case troupe.Created:
 		h.law.born(id, e.Seq, b)
+		h.bornBound(e, b)
+		if b.Coord.Call == troupe.VerifyCall {
+			h.verifiers = append(h.verifiers, id)
+		}
 		if b.Profile.Team != "" {
 			h.w.res.Members++
 		}
@@ -343,6 +360,7 @@ func (h *watch) idles(until time.Time) {
 	if h.w.live == nil || h.w.live.dead || h.w.live == h.w.left || len(h.w.coming) > 0 {
 		return // nobody is there to end it
 	}
+	h.checkedBy(until)
 	for _, id := range h.order {
 		st := h.states[id]
 		d := st.Deadline(h.took[id])

@@ -123,7 +123,7 @@ func Run(opt Options, st store.Store, kill func(troupe.OwnerID)) (Result, error)
 func (w *world) play() error {
 	w.climate = drawClimate(w.rng)
 	w.climate.judge = w.one(3)
-	if w.one(8) {
+	if w.one(6) {
 		w.climate.mode = troupe.ModeAuto
 	}
 	w.trace("%+v", w.climate)

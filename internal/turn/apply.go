@@ -167,7 +167,8 @@ func (f *fold) started(b troupe.Started) error {
 	f.s.seal.attempt = 0 // what failed in the run before does not count against this one
 	f.s.nudges, f.s.window.failed = 0, 0
 	f.s.hooks.refused, f.s.hooks.no = 0, ""
-	f.s.report, f.s.Queued, f.s.handed, f.s.checked = report{}, "", handed{}, checked{}
+	f.s.report, f.s.Queued = report{}, ""
+	anew(f.s)
 	f.s.compactOnly = f.s.window.wanted && f.s.reply > 0
 	return nil
 }

@@ -74,6 +74,17 @@ func Verified(s *State) *troupe.Verified {
 // mostVerified bounds what of its words is handed over.
 const mostVerified = 6000
 
+// anew begins another run. What has been said of a reply stands for as long as the agent has said nothing else: a run
+// that only makes a summary, or is kept, hands over the same. What was not said was lost with the run before.
+func anew(s *State) {
+	if s.handed.verdict == nil {
+		s.handed = handed{}
+	}
+	if verifying(s) {
+		s.checked = checked{}
+	}
+}
+
 func verifyStarted(f *fold, b troupe.VerifyStarted) error {
 	switch {
 	case b.Reply != f.s.reply || f.s.open > 0 || f.s.Session.Depth == 0 || verifying(f.s):
@@ -98,12 +109,16 @@ func verifyEnded(f *fold, b troupe.VerifyEnded) error {
 
 // verify has a run that is about to hand over a result check it first, once for each reply.
 func verify(d *decision, act Action) Action {
-	end, ends := act.(End)
-	if ends && end.Status == troupe.Completed && d.s.Profile.Verify && d.s.Session.Depth > 0 && d.s.again == nil &&
-		d.s.reply > 0 && d.s.checked.reply != d.s.reply {
+	if end, ends := act.(End); ends && ToVerify(d.s, end) {
 		return Verify{}
 	}
 	return act
+}
+
+// ToVerify reports whether what the run would hand over with this end is to be checked first.
+func ToVerify(s *State, end End) bool {
+	return end.Status == troupe.Completed && s.Profile.Verify && s.Session.Depth > 0 && s.again == nil &&
+		s.reply > 0 && s.checked.reply != s.reply
 }
 
 // endOfCheck is the mail with the end of the agent that checks the run.
