@@ -140,8 +140,9 @@ func (a *actor) step(ctx context.Context) error {
 		}
 		a.place.ready(ctx, false)
 		in := a.inputs()
-		act := a.hooks.next(turn.Next(&a.st, in))
-		if now, err := a.handing.before(ctx, act); err != nil {
+		due := turn.Next(&a.st, in)
+		act := a.hooks.next(due)
+		if now, err := a.handing.before(ctx, act, due); err != nil {
 			return err
 		} else if !now {
 			return a.flush(ctx, nil)

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -40,7 +41,9 @@ func (inHandoffJudged) input() {}
 
 // before has a run that is about to hand over a result wait for the model that checks results. It reports whether the
 // end can be logged now. A run that ends otherwise waits only for what a question under way has cost.
-func (hd *handing) before(ctx context.Context, act turn.Action) (now bool, err error) {
+//
+// One that hooks were told the end of comes to that whatever is due by now; it waits no longer for a verdict then.
+func (hd *handing) before(ctx context.Context, act, due turn.Action) (now bool, err error) {
 	end, ends := act.(turn.End)
 	name := hd.a.tree.settings().HandoffModel
 	switch {
@@ -53,11 +56,29 @@ func (hd *handing) before(ctx context.Context, act turn.Action) (now bool, err e
 		}
 		return hd.cancel == nil, nil
 	case hd.cancel != nil:
+		if stops(due) {
+			hd.cancel()
+		}
 		return false, nil
 	case turn.Handed(&hd.a.st) != nil:
 		return true, nil
 	}
 	return false, hd.ask(ctx, name, end.Result)
+}
+
+// stops reports whether a run would not be completed any more, or is about to hear that it is to stop.
+func stops(due turn.Action) bool {
+	switch act := due.(type) {
+	case turn.End:
+		return act.Status != troupe.Completed
+	case turn.Interrupt:
+		return true
+	case turn.Deliver:
+		return slices.ContainsFunc(act.Mail, func(m troupe.Mail) bool {
+			return m.Kind == troupe.MailStop && m.Stop.Task == ""
+		})
+	}
+	return false
 }
 
 // ask asks. That it is asked is in the log before, with what it may cost.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/fleet"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/store"
 )
@@ -112,6 +113,36 @@ func TestHandoffLeavesRoom(t *testing.T) {
 				(o.Result == "again") != words {
 				t.Errorf("%s: %s %q, unchecked: %s", name, o.Status, o.Result, o.Unchecked)
 			}
+		})
+	}
+}
+
+// TestHandoffStopped: where hooks were told of an end that waits for the model that checks results, a stop and a limit
+// of time have it wait no longer.
+func TestHandoffStopped(t *testing.T) {
+	t.Parallel()
+	script := plays{"main": {call("Agent:A"), say("ok")}, "main/A": {say("done")}}.reply
+	for name, limit := range map[string]time.Duration{"stopped": 0, "its tree's time is up": 24500 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			h, c, hooks := newHome(t), &checks{took: 29 * time.Second}, slowAt(troupe.HookSubagentStart,
+				troupe.HookSubagentStop)
+			p := h.start(script, c.with, func(p *process) {
+				hookedBy(hooks)(p)
+				hooked := p.deps
+				p.deps = func(d *session.Deps) { hooked(d); d.Handoff = c }
+			}).beginAs(troupe.Caps{MaxDepth: 1}, func(b *fleet.Birth) { b.Profile.Limits.MaxTime = limit })
+			pass(24 * time.Second) // hooks, a reply, hooks, and the question
+			if c.asked.Load() != 1 {
+				t.Fatalf("%s: it was asked %d times", name, c.asked.Load())
+			}
+			if limit == 0 {
+				p.stop(h.called("A").ID, troupe.Stop{Run: 1, Now: true})
+			}
+			pass(time.Second)
+			if s := h.called("A"); s.Status.Live() {
+				t.Errorf("%s: A is %s", name, s.Status)
+			}
+			p.end()
 		})
 	}
 }

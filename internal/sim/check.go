@@ -45,6 +45,9 @@ func (w *world) rest() error {
 			return fmt.Errorf("%s mail %s to session %s is never read", m.Kind, l.id, l.to)
 		}
 	}
+	if err := w.watch.flowRests(); err != nil {
+		return err
+	}
 	if !over {
 		return errors.New("everything has ended, and the hub still waits")
 	}
@@ -212,7 +215,8 @@ func (l *life) event(e troupe.Event) error {
 	case troupe.MailDelivered:
 		return l.delivered(e, b)
 	case troupe.Ended:
-		if l.s.Parent != "" {
+		// Who was born idle with a team has ended before anybody could wait for it.
+		if idle := l.s.Team != "" && l.s.Coord.Reply == 0 && b.Outcome.Run == 1; l.s.Parent != "" && !idle {
 			l.h.ends[troupe.ChildEndedMailID(l.s.ID, b.Outcome.Run)]++
 		}
 		l.runs = l.runs.Add(b.Outcome.Tally)

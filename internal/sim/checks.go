@@ -41,7 +41,7 @@ func (m checker) Check(ctx context.Context, q session.HandoffAsking) troupe.Verd
 // results are what is known of results that are checked before they are handed over.
 type results struct {
 	doubts    map[string]troupe.Verdict        // what the model said, by the question
-	asking    map[string]time.Time             // since when it is asked
+	asking    map[string]troupe.Event          // that asked it
 	settled   map[string]bool                  // its verdict is in the log
 	checks    map[troupe.SessionID]int         // the reply whose result an agent checks, or for which there was none
 	verifiers []troupe.SessionID               // agents that were born to check in the transaction that is looked at
@@ -50,7 +50,7 @@ type results struct {
 }
 
 func newResults() results {
-	return results{doubts: make(map[string]troupe.Verdict), asking: make(map[string]time.Time),
+	return results{doubts: make(map[string]troupe.Verdict), asking: make(map[string]troupe.Event),
 		settled: make(map[string]bool), checks: make(map[troupe.SessionID]int),
 		ends: make(map[troupe.MailID]troupe.Outcome)}
 }
@@ -66,13 +66,13 @@ func (h *watch) handoffAsked(e troupe.Event, b troupe.HandoffAsked) {
 		h.w.broken("session %s: event %d asks again about reply %d, whose verdict is in the log", e.Session, e.Seq,
 			b.Reply)
 	}
-	h.asking[key] = e.At
+	h.asking[key] = e
 }
 
 // handoffJudged: what is logged is what the model said, once.
 func (h *watch) handoffJudged(e troupe.Event, b troupe.HandoffJudged) {
 	key := handoffKey(e.Session, b.Reply)
-	if h.asking[key].IsZero() || h.settled[key] {
+	if h.asking[key].Seq == 0 || h.settled[key] {
 		h.w.broken("session %s: event %d has a verdict about reply %d that nobody waits for", e.Session, e.Seq, b.Reply)
 	}
 	delete(h.asking, key)
@@ -164,9 +164,13 @@ func (h *watch) verified(st *turn.State, e troupe.Event, o troupe.Outcome) {
 	}
 }
 
-// checked: a result waits for the model that checks it no longer than its bound.
+// checkedBy: a result waits for the model that checks it no longer than its bound.
 func (h *watch) checkedBy(until time.Time) {
-	for key, at := range h.asking {
+	for key, e := range h.asking {
+		at := e.At
+		if h.states[e.Session].SealedAt() > e.Seq {
+			continue // words came meanwhile, and the run has gone on
+		}
 		if from := h.taken.At; at.Before(from) {
 			at = from
 		}

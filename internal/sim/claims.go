@@ -143,7 +143,10 @@ func (h *watch) bornBound(e troupe.Event, b troupe.Created) {
 		h.w.broken("session %s may change %q and is to be checked: %v; its call says %q and %v", e.Session,
 			b.Profile.Writes, b.Profile.Verify, sp.Writes, sp.Verify)
 	}
-	if up.Profile.Coordinates && !b.Background {
-		h.w.broken("session %s works for a coordinator, which waits for it", e.Session)
+	if h.states[h.w.root] == up && (h.w.climate.coordinator || h.w.follows()) {
+		h.w.res.Workers++
+		if !b.Background || b.Fork != nil {
+			h.w.broken("session %s works for one that has others do all work, as a fork or waited for", e.Session)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/model/workflow"
 )
 
 // climate is what kind of run a seed makes: settings, and how often what goes wrong.
@@ -26,7 +27,15 @@ type climate struct {
 	judge    bool   // something else than rules judges calls too
 	teams    bool   // the main agent may lead a team
 	checks   string // the model that checks results, or none
+	begun    bool   // it begins with its team
+	leader
 	machine
+}
+
+// leader is what else the main agent may be: one that follows a workflow, or one that has others do all work.
+type leader struct {
+	steps       []step
+	coordinator bool
 }
 
 // machine is what commands can be confined with, and what rules there are from the beginning.
@@ -141,6 +150,13 @@ func (c climate) profile(kind string) troupe.Profile {
 			"ExitWorktree", "Read",
 			"SendMessage", "TaskCreate", "TaskOutput", "TaskStop",
 			"TaskUpdate", "TeamCreate", "TeamDelete"},
+	}
+	switch {
+	case kind != "main":
+	case len(c.steps) > 0:
+		p.Model, p.Limits, p.Coordinates, p.Tools = workflow.Over("sim/one"), troupe.Limits{}, true, []string{"Agent"}
+	case c.coordinator:
+		p.Coordinates, p.Tools = true, coordinating()
 	}
 	switch kind {
 	case "reader":

@@ -10,6 +10,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/model"
+	"github.com/troupe-dev/troupe/internal/model/workflow"
 )
 
 // models are two models that do what the seed says, and one that is not to be had.
@@ -22,6 +23,12 @@ func (m models) Provider(full string) (model.Provider, string, error) {
 	if full == "sim/gone" {
 		return nil, "", errors.New("nobody knows it any more")
 	}
+	if workflow.Follows(full) {
+		if workflow.Under(full) == "sim/gone" {
+			return nil, "", errors.New("nobody knows it any more")
+		}
+		return follower{m: models{m.p, full}}, full, nil
+	}
 	return models{m.p, full}, full, nil
 }
 
@@ -33,7 +40,12 @@ func (m models) MaxOutput(string) int { return 400 }
 
 func (m models) Effort(_ string, wished troupe.Effort) troupe.Effort { return wished }
 
-func (m models) Window(string) int64 { return m.p.w.climate.window }
+func (m models) Window(full string) int64 {
+	if workflow.Follows(full) {
+		return 0
+	}
+	return m.p.w.climate.window
+}
 
 func (m models) Name() string { return "sim" }
 

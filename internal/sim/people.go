@@ -238,12 +238,12 @@ func (w *world) mail(tx store.Reader, to troupe.SessionID) ([]troupe.Mail, error
 	case n < 12:
 		w.res.Stops++
 		return w.halt(tx, to, nil, troupe.Stop{Now: w.one(2), Tree: w.one(2), By: "somebody"})
-	case n < 14:
+	case n < 14 && (to != w.root || !w.follows()): // of a workflow the surfaces refuse it
 		return []troupe.Mail{w.letterTo(to, troupe.Mail{Kind: troupe.MailCompact,
 			Blocks: []troupe.Block{troupe.Text("keep the names")}})}, nil
 	case n < 16:
 		name := []string{"sim/one", "sim/two", "sim/gone"}[w.rng.IntN(3)]
-		return []troupe.Mail{w.letterTo(to, troupe.Mail{Kind: troupe.MailModel, Model: name})}, nil
+		return []troupe.Mail{w.letterTo(to, troupe.Mail{Kind: troupe.MailModel, Model: w.moved(to, name)})}, nil
 	case n < 18:
 		return []troupe.Mail{w.letterTo(to, troupe.Mail{Kind: troupe.MailNotice,
 			Blocks: []troupe.Block{troupe.Text("something has changed")}})}, nil

@@ -26,6 +26,8 @@ type Agents struct {
 	Messages, Members int
 	// Runs of agents that may change certain files alone, results that an agent checked, and that a model did.
 	Bound, Verified, Handed int
+	// Steps of workflows that were begun, workers of coordinators, and answers that leads gave.
+	Begun, Workers, Led int
 }
 
 // Add sums up what two runs were made of.
@@ -39,6 +41,7 @@ func (r Result) Add(o Result) Result {
 		Agents{r.Verdicts + o.Verdicts,
 			r.Approved + o.Approved, r.Rejected + o.Rejected, r.Answers + o.Answers, r.Listed + o.Listed,
 			r.Hooks + o.Hooks, r.HooksFailed + o.HooksFailed, r.Messages + o.Messages, r.Members + o.Members,
-			r.Bound + o.Bound, r.Verified + o.Verified, r.Handed + o.Handed},
+			r.Bound + o.Bound, r.Verified + o.Verified, r.Handed + o.Handed,
+			r.Begun + o.Begun, r.Workers + o.Workers, r.Led + o.Led},
 	}
 }

@@ -12,6 +12,30 @@ import (
 // crew is the one team that a tree has, and its members as they are drawn.
 const crew = "crew"
 
+// newMembers are those that the team is begun with.
+func (w *world) newMembers() (out []troupe.NewMember) {
+	if !w.climate.begun {
+		return nil
+	}
+	for _, name := range members()[:2] {
+		out = append(out, troupe.NewMember{Name: name, Type: "worker"})
+	}
+	return out
+}
+
+// coordinating are the tools of a main agent that has others do all work.
+func coordinating() []string {
+	return []string{"Agent", "AskUserQuestion", "MergeWorktree", "SendMessage", "TaskCreate", "TaskOutput", "TaskStop",
+		"TaskUpdate"}
+}
+
+// coordinates: an agent that has others do all work does none itself, and waits for none of them.
+func (h *watch) coordinates(e troupe.Event, name string, failed bool) {
+	if h.w.climate.coordinator && e.Session == h.w.root && !failed && !slices.Contains(coordinating(), name) {
+		h.w.broken("session %s: event %d has it use %s, and it has others do all work", e.Session, e.Seq, name)
+	}
+}
+
 // leadWait is how long what a member asks waits for its lead where nobody else is asked.
 const leadWait = 10 * time.Minute
 

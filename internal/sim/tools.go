@@ -165,6 +165,9 @@ func intent(name, input string) (troupe.Intent, error) {
 	}
 	switch name {
 	case "Agent":
+		if strings.HasPrefix(bare, "{") {
+			return spawnOf(bare)
+		}
 		if strings.HasPrefix(bare, "%") {
 			return troupe.Spawn{Description: "beside it", Prompt: "do a part", Fork: true, Wait: bare != "%"}, nil
 		}

@@ -39,6 +39,7 @@ type watch struct {
 	pairing
 	haltings
 	results
+	flow
 }
 
 // haltings are runs that somebody stopped.
@@ -82,7 +83,7 @@ func newWatch(w *world) watch {
 		seals: make(map[troupe.SessionID]troupe.CallSealed), because: make(map[troupe.SessionID]bool),
 		haltings: haltings{make(map[troupe.SessionID]*halted), make(map[troupe.SessionID]int)},
 		asked:    make(map[troupe.SessionID][]asked), late: make(map[troupe.SessionID]int),
-		took: make(map[troupe.SessionID]turn.Taken), results: newResults(),
+		took: make(map[troupe.SessionID]turn.Taken), results: newResults(), flow: newFlow(),
 	}
 }
 
@@ -160,7 +161,10 @@ func (h *watch) posted(m troupe.Mail, zombie bool) {
 	h.w.trace("  %s to %s: %s", m.Kind, m.To, m.ID)
 	h.offered(m)
 	switch {
-	case m.Kind == troupe.MailStop && m.Stop.Tree && m.From == "":
+	case m.Kind == troupe.MailStop && !(m.Stop.Tree && m.From == ""):
+		h.cut = true
+	case m.Kind == troupe.MailStop:
+		h.cut = true
 		h.stopped(m.To)
 		if m.To == h.w.root {
 			h.stays = h.idle(m.To)
@@ -259,6 +263,8 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 		for _, m := range b.Mail {
 			h.told(st, e, m.Stop)
 			h.team.heard(m)
+			h.stepTold(e, m)
+			h.stepEnds(e, m)
 			for i := 0; m.Kind == troupe.MailPrompt && i < len(m.Blocks); i++ {
 				h.asked[id] = append(h.asked[id], asked{e.Seq, m.Blocks[i].Text})
 			}
@@ -299,9 +305,11 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 		h.autoJudged(st, e, b)
 	case troupe.ToolStarted:
 		h.began(st, e, b)
+		h.coordinates(e, b.Name, false)
 		h.w.people.note(id, b.Task)
 	case troupe.ToolFinished:
 		h.w.people.note(id, b.Task)
+		h.coordinates(e, b.Name, b.Result.IsError)
 		h.listed(st, e, b)
 		h.sends(e, b)
 	case troupe.BoardChanged:
@@ -326,6 +334,7 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 	case troupe.Created:
 		h.law.born(id, e.Seq, b)
 		h.bornBound(e, b)
+		h.stepBegins(e, b)
 		if b.Coord.Call == troupe.VerifyCall {
 			h.verifiers = append(h.verifiers, id)
 		}
@@ -401,6 +410,10 @@ func (h *watch) restated(st *turn.State, b troupe.Compacted) {
 	blocks := b.Blocks
 	for _, a := range h.asked[st.Session.ID] {
 		i := slices.IndexFunc(blocks, func(x troupe.Block) bool { return x.Text == a.text })
+		room := h.w.climate.window * 3 / 4 // a quarter of the window, in bytes
+		if long := room > 0 && int64(len(a.text)) > room/2; long {
+			continue // as much of it as fits
+		}
 		if a.seq <= b.Covers && i < 0 {
 			h.w.broken("session %s: %q was said to it and not answered, and stands nowhere but in a summary's words",
 				st.Session.ID, a.text)

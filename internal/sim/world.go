@@ -126,6 +126,13 @@ func (w *world) play() error {
 	if w.one(6) {
 		w.climate.mode = troupe.ModeAuto
 	}
+	switch w.rng.IntN(10) {
+	case 0, 1:
+		w.climate.steps, w.climate.teams, w.climate.fallback = w.drawFlow(), false, ""
+	case 2:
+		w.climate.coordinator, w.climate.teams = true, false
+	}
+	w.climate.begun = w.climate.teams && w.one(3)
 	w.trace("%+v", w.climate)
 	id, err := troupe.NewRootID(byteReader{w.rng})
 	if err != nil {
@@ -257,7 +264,7 @@ func (w *world) takeOver() error {
 		return errors.New("100 processes were started for one tree")
 	}
 	if _, err := w.session(w.root); errors.Is(err, troupe.ErrNotFound) {
-		w.arrive("begin", w.start(), func(p *process) error { return p.hub.Begin(w.ctx(), w.birth(p)) })
+		w.arrive("begin", w.start(), func(p *process) error { return p.hub.Begin(w.ctx(), w.birth(p), w.newMembers()...) })
 		return nil
 	} else if err != nil {
 		return err
@@ -331,12 +338,23 @@ func (w *world) arrive(name string, p *process, fn func(*process) error) {
 
 func (w *world) birth(p *process) fleet.Birth {
 	caps := w.climate.caps
-	return fleet.Birth{
+	out := fleet.Birth{
 		Root: w.root, ID: w.root, Cwd: "/sim", Title: "the job", Caps: &caps, Settings: p.settings(),
 		Profile:   w.climate.profile("main"),
 		Authority: troupe.Authority{Mode: w.climate.mode, Rules: w.climate.rules, AutoModel: "sim/two"},
 		Prompt:    []troupe.Block{troupe.Text("do the job")},
 	}
+	if w.climate.begun {
+		out.Team = &troupe.TeamChanged{Team: &troupe.Team{Name: crew}}
+	}
+	if w.follows() {
+		text, err := document(w.climate.steps)
+		if err != nil {
+			w.broken("write a workflow: %w", err)
+		}
+		out.Prompt = []troupe.Block{troupe.Text(text)}
+	}
+	return out
 }
 
 // adoption is how the next process goes on with the tree: sometimes with new words, under
@@ -356,7 +374,7 @@ func (w *world) adoption() (session.Adoption, error) {
 			AutoModel: "sim/two"}})
 	}
 	if w.one(8) {
-		ad.Events = append(ad.Events, troupe.ModelChanged{Model: "sim/two", Why: "--model"})
+		ad.Events = append(ad.Events, troupe.ModelChanged{Model: w.moved(w.root, "sim/two"), Why: "--model"})
 	}
 	if w.one(8) {
 		caps := w.climate.caps
