@@ -22,7 +22,6 @@ func (h *Hub) Begin(ctx context.Context, b fleet.Birth, with ...troupe.NewMember
 	}
 	t := h.open(b.Root)
 	defer h.unhold(t)
-	defer t.buffer(b.Root)()
 	var born []fleet.Born
 	if b.Offer, err = h.offer(rolesOf(roles).tools(h, &b.Profile), b.Profile.Tools); err != nil {
 		return err
@@ -32,6 +31,11 @@ func (h *Hub) Begin(ctx context.Context, b fleet.Birth, with ...troupe.NewMember
 	if err != nil {
 		return err
 	}
+	ids := []troupe.SessionID{b.Root}
+	for _, m := range all[1:] {
+		ids = append(ids, troupe.ChildID(m.Parent, m.Coord))
+	}
+	defer t.buffer(ids...)()
 	err = h.d.Store.Update(ctx, b.Root, func(tx store.Tx) error {
 		var err error
 		born, err = fleet.Spawn(tx, h.d.Owner, h.d.Now(), all)

@@ -53,3 +53,35 @@ func TestBegunAsTeam(t *testing.T) {
 		checkPrefix(t, p)
 	})
 }
+
+// TestHeardFromBirth: what is said to a member as soon as it is there is heard, also before the process has set its
+// lead to work.
+func TestHeardFromBirth(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, gap := newHome(t), &behind{}
+		p := h.start(plays{"main": {say("I wait"), say("all done")}, "main/X": {say("done it")}}.reply,
+			func(p *process) {
+				inTeam(p)
+				with := p.deps
+				p.deps = func(d *session.Deps) {
+					with(d)
+					gap.Store, d.Store = d.Store, gap
+				}
+			})
+		word := func() { p.send(prompt(troupe.ChildID(h.root, troupe.Coord{}), "do it")) }
+		gap.then.Store(&word)
+		birth := fleet.Birth{Root: h.root, ID: h.root, Cwd: "/ws", Caps: &troupe.Caps{MaxDepth: 1},
+			Settings: &p.settings, Profile: role("main"), Authority: troupe.Authority{Mode: troupe.ModeBypass},
+			Prompt: []troupe.Block{troupe.Text("go")},
+			Manner: fleet.Manner{Team: &troupe.TeamChanged{Team: &troupe.Team{Name: "t"}}}}
+		asLead(&birth)
+		if err := p.hub.Begin(t.Context(), birth, troupe.NewMember{Name: "X"}); err != nil {
+			t.Fatal(err)
+		}
+		p.end()
+		if x := h.called("X"); x.Run != 2 || x.Tally.Turns != 1 {
+			t.Errorf("X has made %d replies in %d runs", x.Tally.Turns, x.Run)
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,7 @@ func (w *world) rest() error {
 			return fmt.Errorf("%s mail %s to session %s is never read", m.Kind, l.id, l.to)
 		}
 	}
-	if err := w.watch.flowRests(); err != nil {
+	if err := cmp.Or(w.watch.flowRests(), w.watch.stuckRests()); err != nil {
 		return err
 	}
 	if !over {

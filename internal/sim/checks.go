@@ -168,8 +168,8 @@ func (h *watch) verified(st *turn.State, e troupe.Event, o troupe.Outcome) {
 func (h *watch) checkedBy(until time.Time) {
 	for key, e := range h.asking {
 		at := e.At
-		if h.states[e.Session].SealedAt() > e.Seq {
-			continue // words came meanwhile, and the run has gone on
+		if st := h.states[e.Session]; st.SealedAt() > e.Seq || st.Session.Status.Ended() {
+			continue // words came meanwhile, and the run has gone on; or it was stopped
 		}
 		if from := h.taken.At; at.Before(from) {
 			at = from

@@ -262,6 +262,7 @@ func (h *watch) began(st *turn.State, e troupe.Event, b troupe.ToolStarted) {
 			"again", id, e.Seq, b.Call)
 	}
 	h.founded(st, e, b, c)
+	h.byLead(st, e, c)
 	h.writesWhilePlanning(st, e, c)
 	for _, file := range accessOf(c.Name, c.Input).Writes {
 		if h.law.outside(id, file) {

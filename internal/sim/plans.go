@@ -74,7 +74,8 @@ func (h *watch) planned(st *turn.State, e troupe.Event, b troupe.AuthorityChange
 		for i := range st.Calls {
 			c := &st.Calls[i]
 			approved = approved || c.Stage != turn.CallDone && c.Asked != nil && c.Asked.Kind == troupe.RequestPlan &&
-				c.Answer != nil && c.Answer.Effect == troupe.Allow && c.AnsweredBy != nil &&
+				c.Answer != nil && c.Answer.Effect == troupe.Allow &&
+				(c.AnsweredBy != nil || c.Answer.Lead && h.leadCould(st, c, e)) &&
 				was.Planning != nil && (now.Mode == was.Planning.Before && c.Answer.Mode == "" ||
 				now.Mode == c.Answer.Mode)
 		}

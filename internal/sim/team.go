@@ -45,6 +45,9 @@ func members() []string { return []string{"Ann", "Bob", "Cyd"} }
 func (w *world) drawTeam(id troupe.SessionID) (name, input string, ok bool) {
 	st := w.watch.states[id]
 	who := members()[w.rng.IntN(len(members()))]
+	if input, ok := w.drawLead(); ok && st != nil && st.Session.Depth == 0 && w.one(2) {
+		return "SendMessage", input, true
+	}
 	switch {
 	case !w.climate.teams || st == nil:
 	case st.Session.Team != "":
@@ -59,7 +62,7 @@ func (w *world) drawTeam(id troupe.SessionID) (name, input string, ok bool) {
 			return "SendMessage", "?lead", true
 		case 4, 5:
 			status := []troupe.BoardStatus{troupe.BoardInProgress, troupe.BoardCompleted}[w.rng.IntN(2)]
-			return "TaskUpdate", fmt.Sprintf("%d %s - 0 0", 1+w.rng.IntN(3), status), true
+			return "TaskUpdate", fmt.Sprintf("%d %s - 0 %d", 1+w.rng.IntN(3), status, max(0, w.rng.IntN(6)-2)), true
 		}
 	case st.Session.Depth > 0:
 	case st.Team == nil:
@@ -85,6 +88,9 @@ func (w *world) drawTeam(id troupe.SessionID) (name, input string, ok bool) {
 
 // message reads a message as it is drawn: to whom, behind what kind it is of.
 func message(input string, cancel bool) troupe.SendMessage {
+	if m, ok := answersAsLead(input); ok {
+		return m
+	}
 	m := troupe.SendMessage{To: input, Text: "how far are you?", Cancel: cancel}
 	if to, ok := strings.CutPrefix(input, "!"); ok {
 		m.To, m.Type, m.Cancel = to, troupe.MessageShutdown, false

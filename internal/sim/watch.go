@@ -40,6 +40,7 @@ type watch struct {
 	haltings
 	results
 	flow
+	leading
 }
 
 // haltings are runs that somebody stopped.
@@ -127,6 +128,7 @@ func (h *watch) committed(p *process, t *watchTx) {
 		h.claims()
 	}
 	h.checkers()
+	h.teamBegins()
 	for _, l := range t.read {
 		if m := h.mail[l]; m == nil || m.delivered {
 			h.w.broken("mail %s to session %s was delivered twice, or never sent", l.id, l.to)
@@ -160,6 +162,7 @@ func (h *watch) posted(m troupe.Mail, zombie bool) {
 	h.mail[l] = &posted{Mail: m, order: len(h.sent), zombie: zombie}
 	h.w.trace("  %s to %s: %s", m.Kind, m.To, m.ID)
 	h.offered(m)
+	h.leadSays(m)
 	switch {
 	case m.Kind == troupe.MailStop && !(m.Stop.Tree && m.From == ""):
 		h.cut = true
@@ -265,6 +268,9 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 			h.team.heard(m)
 			h.stepTold(e, m)
 			h.stepEnds(e, m)
+			if m.Ended != nil && m.Ended.Team != "" {
+				h.rested = e.Seq
+			}
 			for i := 0; m.Kind == troupe.MailPrompt && i < len(m.Blocks); i++ {
 				h.asked[id] = append(h.asked[id], asked{e.Seq, m.Blocks[i].Text})
 			}
@@ -315,8 +321,12 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 	case troupe.BoardChanged:
 		h.w.res.Listed++
 		h.owns(e, b)
+		h.board = e.Seq
 	case troupe.TeamChanged:
 		h.disbands(e, b)
+		if h.w.climate.begun && st.Session.Run == 0 {
+			h.whole, h.joined = true, b.Members
+		}
 	case troupe.RequestOpened:
 		want := e.At.Add(h.states[h.w.root].Settings.AskFor)
 		if b.Lead != "" && want.Equal(e.At) {
@@ -327,6 +337,7 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 				id, e.Seq, b.Until, want)
 		}
 		h.opened(st, e, b)
+		h.asksLead(st, e, b)
 	case troupe.RequestAnswered:
 		h.answered(st, e, b)
 	case troupe.AuthorityChanged:
@@ -370,6 +381,7 @@ func (h *watch) idles(until time.Time) {
 		return // nobody is there to end it
 	}
 	h.checkedBy(until)
+	h.circle(until)
 	for _, id := range h.order {
 		st := h.states[id]
 		d := st.Deadline(h.took[id])
@@ -496,6 +508,8 @@ func brief(body troupe.Body) string {
 	case troupe.RequestOpened:
 		return fmt.Sprintf("%d.%d %s until %s with %v", b.Reply, b.Call, b.Tool, b.Until.Format("04:05"), b.With) +
 			fmt.Sprintf(" %+v wants %v rules %q", b.Decision, b.Wants, b.Rules)
+	case troupe.HookRan:
+		return fmt.Sprintf("%s of run %d %s", b.Event, b.Run, b.Effect)
 	case troupe.RequestAnswered:
 		return fmt.Sprintf("%d.%d %s by %s", b.Reply, b.Call, b.Effect, b.By)
 	case troupe.Ended:

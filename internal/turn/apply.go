@@ -300,7 +300,7 @@ func (f *fold) ended(b troupe.Ended) error {
 	p := &f.s.Session
 	p.Status, p.Waiting, p.Cause = b.Outcome.Status, "", b.Outcome.Cause
 	if w := b.Outcome.Workspace; w != nil {
-		f.s.Place.Gone = w.Gone
+		f.s.Place.Gone = f.s.Place.Gone || w.Gone // hooks may have been told, and it stayed
 		if w.Unkept != "" {
 			f.s.Place.unkept = f.e.Seq
 		}

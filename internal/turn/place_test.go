@@ -133,3 +133,15 @@ func TestKeptOnceInEachProcess(t *testing.T) {
 		}
 	}
 }
+
+// TestToldThatItGoes: where hooks were told that the folder goes and it stayed, because something came into it
+// meanwhile, they are told that it is there before they are told again that it goes.
+func TestToldThatItGoes(t *testing.T) {
+	t.Parallel()
+	st, err := placed(t, own(), "p", finished(0), finished(1), finished(2),
+		troupe.HookRan{Event: troupe.HookWorktreeRemove},
+		troupe.Ended{Outcome: troupe.Outcome{Status: troupe.Completed, Workspace: &troupe.WorkspaceResult{}}})
+	if err != nil || !st.Place.Gone {
+		t.Errorf("it is gone as far as hooks know: %v, %v", st.Place.Gone, err)
+	}
+}
