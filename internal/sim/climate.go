@@ -165,6 +165,8 @@ func (c climate) profile(kind string) troupe.Profile {
 		p.Sandbox = troupe.LevelWorkspace
 	case "planner":
 		p.Mode = troupe.ModePlan
+	case "careful":
+		p.Mode = troupe.ModeDefault
 	case "editor":
 		p.Mode = troupe.ModeAcceptEdits
 	case "trusted":

@@ -14,6 +14,7 @@ import (
 type leading struct {
 	whole  bool            // the transaction that is looked at has begun a team
 	joined []troupe.Task   // its members, by the lead's log
+	yeses  []troupe.Mail   // answers of the lead, in that transaction
 	asks   []troupe.MailID // that members have to tell their lead, by that transaction
 	board  int64           // the event of the lead's log that changed the list last
 	rested int64           // and the last that told it of the end of a member
@@ -55,21 +56,13 @@ func answersAsLead(input string) (m troupe.SendMessage, ok bool) {
 	return m, true
 }
 
-// leadSays notes an answer of a lead, and holds it against what its model said.
+// leadSays notes an answer of a lead.
 func (h *watch) leadSays(m troupe.Mail) {
 	if m.Kind != troupe.MailAnswer || !m.Answer.Lead {
 		return
 	}
 	h.w.res.Led++
-	st := h.states[m.From]
-	said := st != nil && slices.ContainsFunc(st.Calls, func(c turn.Call) bool {
-		in, ok := answersAsLead(c.Input)
-		return c.Name == "SendMessage" && ok && in.Approve == (m.Answer.Effect == troupe.Allow)
-	})
-	if !said || h.states[m.To] == nil || h.states[m.To].Session.Parent != m.From {
-		h.w.broken("session %s answers %s for session %s with %q, and its model has said nothing of the kind", m.From,
-			m.Answer.Request, m.To, m.Answer.Effect)
-	}
+	h.yeses = append(h.yeses, m)
 	if h.w.people.said == nil {
 		h.w.people.said, h.w.people.drafts = make(map[troupe.MailID]saying), make(map[troupe.MailID]saying)
 	}
@@ -120,11 +113,22 @@ func (h *watch) byLead(st *turn.State, e troupe.Event, c *turn.Call) {
 }
 
 // teamBegins: a team that its lead begins with is whole from the first transaction on, and idle at no cost. What
-// members ask their lead, it is told.
+// members ask their lead, it is told, and what it answers is what its model said.
 func (h *watch) teamBegins() {
 	for _, id := range h.asks {
 		if !slices.ContainsFunc(h.sent, func(l letter) bool { return l.id == id }) {
 			h.w.broken("a member waits for its lead, which was not told: %s", id)
+		}
+	}
+	for _, m := range h.yeses {
+		st := h.states[m.From]
+		said := st != nil && slices.ContainsFunc(st.Calls, func(c turn.Call) bool {
+			in, ok := answersAsLead(c.Input)
+			return c.Name == "SendMessage" && ok && in.Approve == (m.Answer.Effect == troupe.Allow)
+		})
+		if !said || h.states[m.To] == nil || h.states[m.To].Session.Parent != m.From {
+			h.w.broken("session %s answers %s for session %s with %q, and its model has said nothing of the kind", m.From,
+				m.Answer.Request, m.To, m.Answer.Effect)
 		}
 	}
 	names := members()[:2]
@@ -138,7 +142,7 @@ func (h *watch) teamBegins() {
 			h.w.broken("a team of %v begins with %+v, and one of them is not idle", names, h.joined)
 		}
 	}
-	h.whole, h.joined, h.asks = false, nil, nil
+	h.whole, h.joined, h.asks, h.yeses = false, nil, nil, nil
 }
 
 // stuckRests: once nobody in the team is at work, one who keeps others of it waiting was asked to go on.

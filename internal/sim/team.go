@@ -18,7 +18,7 @@ func (w *world) newMembers() (out []troupe.NewMember) {
 		return nil
 	}
 	for _, name := range members()[:2] {
-		out = append(out, troupe.NewMember{Name: name, Type: "worker"})
+		out = append(out, troupe.NewMember{Name: name, Type: []string{"worker", "planner", "careful"}[w.rng.IntN(3)]})
 	}
 	return out
 }
@@ -45,7 +45,7 @@ func members() []string { return []string{"Ann", "Bob", "Cyd"} }
 func (w *world) drawTeam(id troupe.SessionID) (name, input string, ok bool) {
 	st := w.watch.states[id]
 	who := members()[w.rng.IntN(len(members()))]
-	if input, ok := w.drawLead(); ok && st != nil && st.Session.Depth == 0 && w.one(2) {
+	if input, ok := w.drawLead(); ok && st != nil && st.Session.Depth == 0 && !w.one(4) {
 		return "SendMessage", input, true
 	}
 	switch {
@@ -70,7 +70,7 @@ func (w *world) drawTeam(id troupe.SessionID) (name, input string, ok bool) {
 	default:
 		switch w.rng.IntN(9) {
 		case 0, 1, 2:
-			return "Agent", "=" + who, true
+			return "Agent", "=" + who + []string{"", "@planner", "@careful"}[w.rng.IntN(3)], true
 		case 3:
 			return "SendMessage", "*", true
 		case 4:
@@ -189,7 +189,10 @@ func (h *watch) sends(e troupe.Event, b troupe.ToolFinished) {
 		return
 	}
 	id := troupe.CallMailID(e.Session, troupe.Coord{Reply: b.Result.Reply, Call: b.Result.Call}, 0)
-	if !slices.ContainsFunc(h.sent, func(l letter) bool { return l.id == id }) {
+	if !slices.ContainsFunc(h.sent, func(l letter) bool {
+		m := h.mail[l]
+		return l.id == id || m.Kind == troupe.MailAnswer && m.From == e.Session && m.SentAt.Equal(e.At)
+	}) {
 		h.w.broken("session %s: event %d says of a message that it was sent, and nothing was", e.Session, e.Seq)
 	}
 	h.w.res.Messages++
