@@ -90,3 +90,47 @@ func TestRepairKnowsForksOfPeople(t *testing.T) {
 		t.Errorf("its next fork is at %+v", at)
 	}
 }
+
+// TestRepairWhileVerified: a log whose end is lost while an agent checks its work is whole again: the run waits for
+// nothing any more, that agent is known, and its end is told as any other's.
+func TestRepairWhileVerified(t *testing.T) {
+	t.Parallel()
+	const id, parent = "0123456789ab", "ba9876543210"
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	at := troupe.Coord{Reply: 1, Call: troupe.VerifyCall}
+	check := troupe.Session{ID: troupe.ChildID(id, at), Root: parent, Parent: id, Coord: at, Name: "Check A"}
+	task := &troupe.Task{ID: troupe.TaskID(check.ID), Kind: troupe.TaskAgent, Name: check.Name, Coord: at,
+		Status: troupe.TaskRunning}
+	var log []troupe.Event
+	for _, b := range []troupe.Body{
+		troupe.Created{Parent: parent, Depth: 1, Name: "A", Cwd: "/x", Profile: troupe.Profile{Type: "worker",
+			Model: "m", Beginning: troupe.Beginning{Verify: true}}},
+		troupe.MailDelivered{Mail: []troupe.Mail{{ID: "p", Kind: troupe.MailPrompt}}}, troupe.Started{Run: 1},
+		troupe.CallSealed{Reply: 1, Generation: 1, Model: "m", Refs: []int64{2}},
+		troupe.Replied{Reply: 1, Stop: troupe.StopEndTurn, Blocks: []troupe.Block{troupe.Text("done")}},
+		troupe.VerifyStarted{Reply: 1, Task: task},
+	} {
+		log = append(log, troupe.Event{Root: parent, Session: id, Seq: int64(len(log) + 1), At: now, Body: b})
+	}
+	out, err := rebuild(now)(log, sqlite.Loss{Why: "it is damaged",
+		Row: troupe.Session{ID: id, Root: parent, Parent: parent}, Children: []troupe.Session{check}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := turn.Fold(out.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var gaveUp []troupe.VerifyEnded
+	for _, e := range out.Log[len(log):] {
+		if b, ok := e.Body.(troupe.VerifyEnded); ok {
+			gaveUp = append(gaveUp, b)
+		}
+	}
+	if len(gaveUp) != 1 || gaveUp[0].Outcome.Session != check.ID || gaveUp[0].Outcome.Status != troupe.Cancelled {
+		t.Errorf("it gave up waiting: %+v", gaveUp)
+	}
+	if !st.Session.Status.Ended() || st.Session.Status == troupe.Completed || out.End.Verified != nil {
+		t.Errorf("it is %s %s, verified %+v", st.Session.Status, st.Session.Waiting, out.End.Verified)
+	}
+}

@@ -62,8 +62,11 @@ func both(a, b string) string {
 }
 
 // outside: the file is none of those that a session was started to change, it or one above it. What holds in a folder
-// of an agent's own holds in the one that it was made from too.
+// of an agent's own holds in the one that it was made from too. An agent's plan is its own to write.
 func (l *law) outside(id troupe.SessionID, file string) bool {
+	if file == (plans{}).File(troupe.Session{ID: id}) {
+		return false
+	}
 	for p := l.parties[id]; p != nil; p = l.parties[p.parent] {
 		if own := p.own(); own != "" && (path.Dir(file) != "/sim" || !strings.Contains(own, path.Base(file)[:1])) {
 			return true

@@ -35,7 +35,7 @@ func (w *world) start() *process {
 	w.procs++
 	p := &process{w: w, owner: troupe.OwnerID(fmt.Sprintf("proc%d", w.procs)), logged: make(map[troupe.SessionID]int64)}
 	p.followers = w.broker(p)
-	if !w.one(5) {
+	if !w.one(5) && (!w.climate.teams || w.one(2)) {
 		p.asks = time.Duration(10+w.rng.IntN(600)) * time.Second
 	}
 	if _, err := w.store.Register(w.ctx(), troupe.Owner{ID: p.owner, PID: w.procs}); err != nil {

@@ -81,6 +81,8 @@ func (w *world) drawTeam(id troupe.SessionID) (name, input string, ok bool) {
 			return "TeamDelete", "", w.one(3)
 		case 7:
 			return "TaskCreate", "", true
+		case 8:
+			return "TaskOutput", strings.ToUpper(who) + "&", true
 		}
 	}
 	return "", "", false
