@@ -21,6 +21,8 @@ func TestChatter(t *testing.T) {
 			call("SendMessage:Y d"), say("done")}, 2, []int{0, 0, 3, 0}},
 		"work between": {[]troupe.Reply{call("SendMessage:Y a"), call("SendMessage:Y b"), call("Read:z"),
 			call("SendMessage:Y c"), call("SendMessage:Y d"), say("done")}, 2, []int{0, 0, 0, 0}},
+		"a message that cannot be sent is no work": {[]troupe.Reply{call("SendMessage:Y a"), call("SendMessage:Y b"),
+			call("SendMessage:Z c"), call("SendMessage:Y d"), say("done")}, 2, []int{0, 0, 3}},
 		"not set": {[]troupe.Reply{call("SendMessage:Y a"), call("SendMessage:Y b"), call("SendMessage:Y c"),
 			say("done")}, 0, []int{0, 0, 0}},
 	} {

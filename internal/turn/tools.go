@@ -69,8 +69,8 @@ func (f *fold) toolFinished(b troupe.ToolFinished) error {
 	for _, t := range b.Tasks {
 		f.setTask(t)
 	}
-	if len(b.Sent) == 0 {
-		f.s.chat = nil
+	if failed := b.Name == "SendMessage" && b.Result.IsError; len(b.Sent) == 0 && !failed {
+		f.s.chat = nil // it did something else; a message that could not be sent is nothing
 	}
 	for _, to := range b.Sent {
 		talkedTo(f, to, 0)
