@@ -51,6 +51,15 @@ func (tw *teamwork) discard(ctx context.Context, c turn.Call) error {
 				"shutdown_request and wait for its end, or stop it with TaskStop", t.Name, strings.Join(busy, ", ")),
 				true))
 		}
+		var back []troupe.BoardItem // what members had begun: they have left
+		for _, s := range members {
+			back = append(back, tw.a.st.Board.GivenBack(s.Name)...)
+		}
+		if len(back) > 0 {
+			if err := emit(troupe.BoardChanged{Items: back}); err != nil {
+				return err
+			}
+		}
 		if err := emit(troupe.TeamChanged{}); err != nil {
 			return err
 		}

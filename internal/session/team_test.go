@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -376,6 +377,37 @@ func TestOffers(t *testing.T) {
 		}
 		if offers != 3 {
 			t.Errorf("it was offered %d tasks", offers)
+		}
+		h.checkTree()
+	})
+}
+
+// TestDiscardedGivesBack: what members of a team had begun is given back when their team is no more.
+func TestDiscardedGivesBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		var deleted atomic.Bool
+		p := h.start(func(r model.Request) troupe.Reply {
+			switch {
+			case r.Agent.Path == "main" && r.Agent.Reply == 1:
+				return call("TeamCreate:t", "Add:1", "Member:X")
+			case r.Agent.Path == "main/X" && r.Agent.Reply == 1:
+				return call("Do:1 in_progress")
+			case r.Agent.Path == "main" && h.called("X").Status == troupe.Completed &&
+				deleted.CompareAndSwap(false, true):
+				return call("TeamDelete:")
+			}
+			return say("ok")
+		}, inTeam).lead().end()
+		var last troupe.BoardItem
+		for _, e := range p.events(p.root) {
+			if b, ok := e.Body.(troupe.BoardChanged); ok {
+				last = b.Items[0]
+			}
+		}
+		if last.Status != troupe.BoardPending || last.Owner != "" {
+			t.Errorf("the task is %s of %q", last.Status, last.Owner)
 		}
 		h.checkTree()
 	})

@@ -160,7 +160,8 @@ func TestVerifiedOnce(t *testing.T) {
 	for name, tt := range map[string]struct {
 		stop bool
 		want string
-	}{"it was checked": {false, "PASS "}, "the check was stopped": {true, " the agent that was to check it cancelled"}} {
+	}{"it was checked": {false, "PASS "}, "the check was stopped": {true,
+		" the agent that was to check it cancelled"}} {
 		synctest.Test(t, func(t *testing.T) {
 			h, f, c := newHome(t), newFolders(), &checks{took: time.Second}
 			p := h.start(plays{"main": {call("Agent:A?"), say("ok"), say("ok")},

@@ -124,15 +124,14 @@ func TestPlantedBugs(t *testing.T) {
 		"a model's doubt of a result is taken for a yes":       onTx(func(tx txn) txn { return persuadedOf{tx} }),
 
 		// what is done to those who lead others
-		"a step begins before what it needs has ended":             onFlow(needless),
-		"a step is told another result than the one it needs":      onFlow(misquoting),
-		"a coordinator works itself":                               onTx(func(tx txn) txn { return busybody{tx} }),
-		"a take-over forgets that an agent is a coordinator":       onTx(func(tx txn) txn { return attentive{tx} }),
-		"a team that its lead begins with has a member too few":    onTx(func(tx txn) txn { return shorthanded{tx} }),
-		"members are born of no team":                              unaffiliated,
-		"a lead is not told what its members ask":                  onTx(func(tx txn) txn { return secretive{tx} }),
-		"a lead's no is taken for a yes":                           onTx(func(tx txn) txn { return obliging{tx} }),
-		"who keeps others of a team waiting is not asked to go on": onTx(func(tx txn) txn { return leaving{tx} }),
+		"a step begins before what it needs has ended":          onFlow(needless),
+		"a step is told another result than the one it needs":   onFlow(misquoting),
+		"a coordinator works itself":                            onTx(func(tx txn) txn { return busybody{tx} }),
+		"a take-over forgets that an agent is a coordinator":    onTx(func(tx txn) txn { return attentive{tx} }),
+		"a team that its lead begins with has a member too few": onTx(func(tx txn) txn { return shorthanded{tx} }),
+		"members are born of no team":                           unaffiliated,
+		"a lead is not told what its members ask":               onTx(func(tx txn) txn { return secretive{tx} }),
+		"a lead's no is taken for a yes":                        onTx(func(tx txn) txn { return obliging{tx} }),
 
 		// what a transaction does
 		"appends are not checked for the epoch":                  onTx(func(tx txn) txn { return unfenced{tx} }),

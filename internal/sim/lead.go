@@ -127,7 +127,8 @@ func (h *watch) teamBegins() {
 			return c.Name == "SendMessage" && ok && in.Approve == (m.Answer.Effect == troupe.Allow)
 		})
 		if !said || h.states[m.To] == nil || h.states[m.To].Session.Parent != m.From {
-			h.w.broken("session %s answers %s for session %s with %q, and its model has said nothing of the kind", m.From,
+			h.w.broken("session %s answers %s for session %s with %q, and its model has said nothing of the kind",
+				m.From,
 				m.Answer.Request, m.To, m.Answer.Effect)
 		}
 	}

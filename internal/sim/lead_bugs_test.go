@@ -5,7 +5,6 @@ import (
 	"context"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/model"
@@ -137,16 +136,6 @@ type obliging struct{ store.Tx }
 func (t obliging) Send(m troupe.Mail) (bool, error) {
 	if m.Answer != nil && m.Answer.Lead {
 		yes(m.Answer)
-	}
-	return t.Tx.Send(m)
-}
-
-// leaving does not ask one who keeps others of its team waiting to go on.
-type leaving struct{ store.Tx }
-
-func (t leaving) Send(m troupe.Mail) (bool, error) {
-	if strings.HasPrefix(string(m.ID), string(troupe.StuckMailID(m.To, ""))) {
-		return false, nil // it was told before
 	}
 	return t.Tx.Send(m)
 }

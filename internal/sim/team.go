@@ -61,8 +61,14 @@ func (w *world) drawTeam(id troupe.SessionID) (name, input string, ok bool) {
 		case 3:
 			return "SendMessage", "?lead", true
 		case 4, 5:
-			status := []troupe.BoardStatus{troupe.BoardInProgress, troupe.BoardCompleted}[w.rng.IntN(2)]
-			return "TaskUpdate", fmt.Sprintf("%d %s - 0 %d", 1+w.rng.IntN(3), status, max(0, w.rng.IntN(6)-2)), true
+			item := 1 + w.rng.IntN(3)
+			switch w.rng.IntN(4) {
+			case 0: // it has a task that waits for another one
+				return "TaskUpdate", fmt.Sprintf("%d pending %s 0 %d", item, st.Session.Name, 1+item%3), true
+			case 1:
+				return "TaskUpdate", fmt.Sprintf("%d completed - 0 0", item), true
+			}
+			return "TaskUpdate", fmt.Sprintf("%d in_progress - 0 0", item), true
 		}
 	case st.Session.Depth > 0:
 	case st.Team == nil:

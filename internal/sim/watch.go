@@ -36,6 +36,11 @@ type watch struct {
 	late    map[troupe.SessionID]int               // model calls past the tree's time, in a row
 	docket  docket
 	teamwork
+	together
+}
+
+// together is what is known of how sessions end, stop, check and lead each other.
+type together struct {
 	pairing
 	haltings
 	results
@@ -82,9 +87,10 @@ func newWatch(w *world) watch {
 		law: law{w: w, gate: gate.NewTools(tools(nil).Facts()), parties: make(map[troupe.SessionID]*party),
 			said: make(map[troupe.Fork]int), asked: make(map[askedFor]sentFor)},
 		seals: make(map[troupe.SessionID]troupe.CallSealed), because: make(map[troupe.SessionID]bool),
-		haltings: haltings{make(map[troupe.SessionID]*halted), make(map[troupe.SessionID]int)},
-		asked:    make(map[troupe.SessionID][]asked), late: make(map[troupe.SessionID]int),
-		took: make(map[troupe.SessionID]turn.Taken), results: newResults(), flow: newFlow(),
+		together: together{haltings: haltings{make(map[troupe.SessionID]*halted), make(map[troupe.SessionID]int)},
+			results: newResults(), flow: newFlow()},
+		asked: make(map[troupe.SessionID][]asked), late: make(map[troupe.SessionID]int),
+		took: make(map[troupe.SessionID]turn.Taken),
 	}
 }
 

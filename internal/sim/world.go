@@ -264,7 +264,10 @@ func (w *world) takeOver() error {
 		return errors.New("100 processes were started for one tree")
 	}
 	if _, err := w.session(w.root); errors.Is(err, troupe.ErrNotFound) {
-		w.arrive("begin", w.start(), func(p *process) error { return p.hub.Begin(w.ctx(), w.birth(p), w.newMembers()...) })
+		w.arrive("begin", w.start(), func(p *process) error {
+			return p.hub.Begin(w.ctx(), w.birth(p),
+				w.newMembers()...)
+		})
 		return nil
 	} else if err != nil {
 		return err
