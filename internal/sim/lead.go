@@ -149,8 +149,8 @@ func (h *watch) teamBegins() {
 // stuckRests: once nobody in the team is at work, one who keeps others of it waiting was asked to go on.
 func (h *watch) stuckRests() error {
 	root := h.states[h.w.root]
-	if root.Team == nil || h.board > h.rested {
-		return nil // since the list changed nobody came to rest
+	if root.Team == nil || h.board > h.rested || root.Session.Status != troupe.Completed {
+		return nil // since the list changed nobody came to rest, or the lead itself could not go on
 	}
 	var keeps []string
 	for _, k := range root.Board.Keeping() {
