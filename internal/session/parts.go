@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -52,6 +53,9 @@ type (
 		a      *actor
 		shells map[troupe.TaskID]context.CancelFunc // commands
 		told   map[troupe.TaskID]bool               // tasks told to stop; true: now
+		// monitors are those among shells whose lines it is told, which it looks for at hearAt again.
+		monitors map[troupe.TaskID]*monitor
+		hearAt   time.Time
 	}
 	// handing has a model look at what the session hands to its parent.
 	handing struct {

@@ -169,13 +169,13 @@ func (d *decision) urgent() []troupe.Mail {
 
 // stopTasks finds tasks that have to be told to stop. With the run, or the time for it, ends
 // what its calls wait for; a stop of the whole tree, or the end of its time, ends the rest
-// too. Commands end with the interruption of their calls, or with their owner.
+// too. Commands end with the interruption of their calls, or with their owner; monitors that can set nobody to work end.
 func (d *decision) stopTasks() (Action, bool) {
 	live := d.s.Session.Status.Live()
 	late := live && d.late()
 	stop := live && d.s.halted()
 	tree := d.s.halt.tree && d.s.halt.run == d.s.Session.Run // whether or not that run is over by now
-	if !late && !stop && !tree {
+	if live && !late && !stop && !tree {
 		return nil, false
 	}
 	now := late || d.s.halt.now
@@ -183,7 +183,8 @@ func (d *decision) stopTasks() (Action, bool) {
 	var ids []troupe.TaskID
 	for i := range d.s.Tasks {
 		t := &d.s.Tasks[i]
-		if t.Status == troupe.TaskRunning && (tree || !t.Background || all) && !d.in.Told(t.ID, now) {
+		stops := (late || stop || tree) && (tree || !t.Background || all) || d.inVain(t)
+		if t.Status == troupe.TaskRunning && stops && !d.in.Told(t.ID, now) {
 			ids = append(ids, t.ID)
 		}
 	}
@@ -211,7 +212,7 @@ func (d *decision) nextEnded() Action {
 		return Park{Until: until}
 	}
 	asked := slices.ContainsFunc(d.in.Unread, func(m troupe.Mail) bool {
-		return m.Wakes() && m.Kind != troupe.MailTaskEnded
+		return m.Wakes() && !m.Kind.OfTask()
 	})
 	return Admit{Run: d.s.Session.Run + 1, Again: !asked}
 }
