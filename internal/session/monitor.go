@@ -15,13 +15,17 @@ const (
 	maxHeardBytes = 8 << 10
 )
 
+// heardGather is how long the first line waits for others: what a program prints in one go is told in one.
+const heardGather = 200 * time.Millisecond
+
 // monitor keeps what a monitor has said until its session is told. Whoever runs it adds lines, as fast as they come; of
 // more than is told at a time the last ones are kept, since they say how things stand. What it holds when its process is
 // killed is in the output file alone.
 type monitor struct {
 	task  troupe.Task
-	news  func() // tells the actor that there is something; it does not block
+	news  func() time.Time // tells the actor that there is something, and is when that was; it does not block
 	mu    sync.Mutex
+	since time.Time // when the first of lines came
 	lines []string
 	size  int
 	left  int // lines that came before these and were not told
@@ -42,8 +46,18 @@ func (m *monitor) hear(line string) {
 		m.lines = append(m.lines[:0], m.lines[drop:]...)
 	}
 	if first {
-		m.news()
+		m.since = m.news()
 	}
+}
+
+// from is when what there is can be told; zero if there is nothing.
+func (m *monitor) from() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.lines) == 0 {
+		return time.Time{}
+	}
+	return m.since.Add(heardGather)
 }
 
 // take is what there is to tell, which is not told again; nil if there is nothing.
@@ -66,7 +80,11 @@ func (ts *tasks) listen(t troupe.Task) (hear func(line string)) {
 	if ts.monitors == nil {
 		ts.monitors = make(map[troupe.TaskID]*monitor)
 	}
-	m := &monitor{task: t, news: func() { ts.a.post(inNudge{}) }}
+	now := ts.a.h.d.Now
+	m := &monitor{task: t, news: func() time.Time {
+		ts.a.post(inNudge{})
+		return now()
+	}}
 	ts.monitors[t.ID] = m
 	return m.hear
 }
@@ -78,21 +96,36 @@ func (ts *tasks) heard(ctx context.Context) error {
 	if len(ts.monitors) == 0 || !ts.listens() {
 		return nil
 	}
-	now := ts.a.h.d.Now()
-	if from := ts.a.st.HearsFrom(); now.Before(from) {
-		if from.After(ts.hearAt) {
-			ts.hearAt = from
-			ts.a.h.d.Sched.After(from.Sub(now), func() { ts.a.post(inNudge{}) })
+	now, first := ts.a.h.d.Now(), time.Time{}
+	for _, m := range ts.monitors {
+		if from := m.from(); !from.IsZero() && (first.IsZero() || from.Before(first)) {
+			first = from
 		}
+	}
+	if first.IsZero() {
+		return nil
+	}
+	if from := ts.a.st.HearsFrom(); from.After(first) {
+		first = from
+	}
+	if now.Before(first) {
+		ts.lookAgain(now, first)
 		return nil
 	}
 	var mail []troupe.Mail
 	for _, t := range ts.a.st.Shells() { // in the order in which they began
-		if m := ts.monitors[t.ID]; m != nil {
-			mail = append(mail, ts.heardOf(m, now, false)...)
-		}
+		mail = append(mail, ts.heardOf(ts.monitors[t.ID], now, false)...)
 	}
 	return ts.tell(ctx, mail)
+}
+
+// lookAgain has the actor look at a time for what monitors have said.
+func (ts *tasks) lookAgain(now, at time.Time) {
+	if now.Before(ts.hearAt) && !ts.hearAt.After(at) {
+		return // it will look before, and then see
+	}
+	ts.hearAt = at
+	ts.a.h.d.Sched.After(at.Sub(now), func() { ts.a.post(inNudge{}) })
 }
 
 // listens reports whether lines of monitors can be sent.
