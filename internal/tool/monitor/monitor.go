@@ -37,16 +37,25 @@ type monitor struct{ Options }
 type input struct {
 	command, description, pattern, path string
 	timeout                             int
+	persistent                          bool
 }
 
+// fields are what a model is told of.
 func (in *input) fields() []tool.Field {
 	return []tool.Field{
 		{Name: "command", String: &in.command, NotEmpty: true, MaxBytes: maxText},
-		{Name: "pattern", String: &in.pattern, Doc: "files to watch instead, as in Glob", NotEmpty: true, MaxBytes: maxPath},
-		{Name: "path", String: &in.path, Doc: "folder of the pattern", MaxBytes: maxPath},
-		{Name: "description", String: &in.description},
-		{Name: "timeout", Also: "timeout_ms", Int: &in.timeout, Doc: "milliseconds; default 30 minutes, most 24 hours", Min: 1,
+		{Name: "pattern", String: &in.pattern, Doc: "of files", NotEmpty: true, MaxBytes: maxPath},
+		{Name: "timeout", Also: "timeout_ms", Int: &in.timeout, Doc: "ms", Min: 1,
 			Max: mostTime},
+	}
+}
+
+// also are what models know of from other programs.
+func (in *input) also() []tool.Field {
+	return []tool.Field{
+		{Name: "description", String: &in.description},
+		{Name: "path", String: &in.path, MaxBytes: maxPath},
+		{Name: "persistent", Bool: &in.persistent},
 	}
 }
 
@@ -60,8 +69,11 @@ func Tools(o Options) []tool.Descriptor {
 // Prepare implements tool.Runner.
 func (m monitor) Prepare(env tool.Env, text string) (tool.Prepared, error) {
 	in := input{timeout: usualTime}
-	if err := tool.Decode(name, text, in.fields()); err != nil {
+	if err := tool.Decode(name, text, append(in.fields(), in.also()...)); err != nil {
 		return nil, err
+	}
+	if in.persistent {
+		in.timeout = mostTime
 	}
 	lasts := time.Duration(in.timeout) * time.Millisecond
 	switch {
