@@ -10,6 +10,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/fleet"
+	"github.com/troupe-dev/troupe/internal/model/workflow"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/turn"
 )
@@ -28,6 +29,9 @@ func (h *Hub) agentTask(s troupe.Session, at troupe.Coord, background bool) *tro
 	t := &troupe.Task{
 		ID: troupe.TaskID(s.ID), Kind: troupe.TaskAgent, Name: s.Name, Title: s.Title, Coord: at,
 		Background: background, StartedAt: h.d.Now(),
+	}
+	if workflow.Follows(s.Model) {
+		t.Kind = troupe.TaskWorkflow
 	}
 	if background {
 		t.Output = h.resultFile(s.Parent, s.ID)
@@ -131,7 +135,7 @@ func (bs *births) background(calls []int, by *troupe.Caller) error {
 		bs.a.tree.setAwaited(c.Child, false)
 		child := troupe.Session{ID: c.Child, Parent: bs.a.id, Name: t.Name, Title: t.Title}
 		moved := bs.wentBackground(c, child, "It was moved to the background while it works; it is at work")
-		moved.Caller = by
+		moved.Caller, moved.Task.Kind = by, t.Kind
 		if err := bs.a.stage(moved); err != nil {
 			return err
 		}

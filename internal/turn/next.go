@@ -89,9 +89,20 @@ func (d *decision) next() Action {
 		return d.refusedWords()
 	case d.s.reply == 0:
 		return Park{} // born without a word; its first mail is on the way
+	case awaitsSteps(d.s):
+		return Park{}
 	default:
 		return d.finish()
 	}
+}
+
+// awaitsSteps reports whether a workflow that an agent began has nothing to do until one of its steps ends. A workflow
+// that a person began ends its run meanwhile, as any main agent does: nobody is told of that.
+func awaitsSteps(s *State) bool {
+	return s.Profile.Workflow && s.Session.Depth > 0 && s.reply > 0 && !s.Awaits() && s.fault == nil &&
+		slices.ContainsFunc(s.Tasks, func(t troupe.Task) bool {
+			return t.Kind.OfSession() && t.Status == troupe.TaskRunning
+		})
 }
 
 // stallAfter is how long a model has to be silent to be named as what the time was spent on.
