@@ -214,7 +214,8 @@ type Heard struct {
 	// Lines are the last of them, and Left how many came before these and are in the file alone.
 	Lines []string `json:"lines"`
 	Left  int      `json:"left,omitempty"`
-	// Until is when the session is next told of its monitors, if that is not soon: they have told as much as they may for
+	// Until is when the session is next told of its monitors, if that is not soon: they have told as much as they may
+	// for
 	// now. They go on.
 	Until time.Time `json:"until,omitzero"`
 }

@@ -423,8 +423,9 @@ func (p *profiles) Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profi
 	if err != nil {
 		return troupe.Profile{}, err
 	}
+	free := freeLevels(parent, sp, d.IsWorkflow() || ofWorkflow && parent.Depth > 0)
 	out, err := d.Resolve(profile.Place{
-		Offer:  slices.Concat(p.tools.offer(parent.Depth+1-freeLevels(parent, sp, d.IsWorkflow() || ofWorkflow && parent.Depth > 0) < p.Depth, sp.Team != ""), more),
+		Offer:  slices.Concat(p.tools.offer(parent.Depth+1-free < p.Depth, sp.Team != ""), more),
 		Model:  parent.Model,
 		Named:  func(name string) (string, error) { return p.models.named(name, parent.Model, parent.Cwd) },
 		Limits: p.Limits, MostTurns: p.Most, Child: true, Memory: p.memories(parent.Root, parent.Cwd),

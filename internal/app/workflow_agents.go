@@ -14,7 +14,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/profile"
 )
 
-// What is kept of workflows for agents: so many, and so many bytes of their texts together. Of more `troupe workflow run`
+// What is kept of workflows for agents: so many, and so many bytes of their texts together. Of more `troupe workflow
+// run`
 // knows.
 const (
 	mostWorkflows = 50
@@ -83,7 +84,8 @@ func (p *profiles) workflows(allowed func(kind string) bool) string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString("\n- workflow: Running a file of steps, each of which is an agent. prompt is the name of one, and below it " +
+	b.WriteString("\n- workflow: Running a file of steps, each of which is an agent. prompt is the name of one, and " +
+		"below it " +
 		"its inputs, a line `name: value` each:\n")
 	for _, w := range p.Workflows {
 		fmt.Fprintf(&b, "  - %s: %s\n", w.Name, w.Says)
@@ -97,7 +99,8 @@ func (p *profiles) follows(out *troupe.Profile, sp troupe.Spawn, ofWorkflow bool
 	case ofWorkflow:
 		return errors.New("a step of a workflow cannot be a workflow: put its steps into this one")
 	case sp.Schema != "" || sp.Tools != nil || sp.Without != nil || sp.Role != "" || sp.Team != "" || sp.Fork:
-		return errors.New("`schema`, `tools`, `disallowed_tools`, `system_prompt`, `team_name` and `fork` are not for a " +
+		return errors.New("`schema`, `tools`, `disallowed_tools`, `system_prompt`, `team_name` and `fork` are not " +
+			"for a " +
 			"workflow: its file says what its steps have")
 	}
 	name, values, err := workflow.Asked(sp.Prompt)

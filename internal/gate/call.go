@@ -57,7 +57,8 @@ type hits struct {
 	memory                    *troupe.Memory
 	via                       *troupe.ToolFacts // the tool that it is made through; nil: none
 	askWhy                    string            // why the call itself wants a person's yes; "" if it does not
-	closedWhy, closedBy       string            // why no answer lets it write what it would write, and what says so; "" if one may
+	// why no answer lets it write what it would write, and what says so; "" if one may
+	closedWhy, closedBy string
 }
 
 type callPath struct {

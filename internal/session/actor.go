@@ -138,7 +138,7 @@ func (a *actor) step(ctx context.Context) error {
 		if n > maxSteps {
 			return fmt.Errorf("made %d steps without having to wait for anything; it is going round in circles", n)
 		}
-		if err := a.tasks.heard(ctx); err != nil {
+		if err := a.hearing.look(ctx); err != nil {
 			return err
 		}
 		a.place.ready(ctx, false)

@@ -29,7 +29,8 @@ type layer struct {
 	version int      // how often it was placed
 	order   int      // in which sessions were placed first
 	place   Place    // where its tools act
-	free    bool     // it is a member of a team or a workflow, or below one, and stands a level higher for the cap on depth
+	// it is a member of a team or a workflow, or below one, and stands a level higher for the cap on depth
+	free bool
 }
 
 // set gives a session its place, as it is now. Those above it have theirs already.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/turn"
 )
 
 // What is told of a monitor at a time, at most. All of it is in its output file.
@@ -19,7 +20,8 @@ const (
 const heardGather = 200 * time.Millisecond
 
 // monitor keeps what a monitor has said until its session is told. Whoever runs it adds lines, as fast as they come; of
-// more than is told at a time the last ones are kept, since they say how things stand. What it holds when its process is
+// more than is told at a time the last ones are kept, since they say how things stand. What it holds when its process
+// is
 // killed is in the output file alone.
 type monitor struct {
 	task  troupe.Task
@@ -76,28 +78,28 @@ func (m *monitor) take(mask func(string) string) *troupe.Heard {
 }
 
 // listen has the session be told of the lines of a monitor.
-func (ts *tasks) listen(t troupe.Task) (hear func(line string)) {
-	if ts.monitors == nil {
-		ts.monitors = make(map[troupe.TaskID]*monitor)
+func (hg *hearing) listen(t troupe.Task) (hear func(line string)) {
+	if hg.monitors == nil {
+		hg.monitors = make(map[troupe.TaskID]*monitor)
 	}
-	now := ts.a.h.d.Now
+	now := hg.a.h.d.Now
 	m := &monitor{task: t, news: func() time.Time {
-		ts.a.post(inNudge{})
+		hg.a.post(inNudge{})
 		return now()
 	}}
-	ts.monitors[t.ID] = m
+	hg.monitors[t.ID] = m
 	return m.hear
 }
 
-// heard sends the session what its monitors have said, if it is time for that. What was sent before is to be read first,
+// look sends the session what its monitors have said, if it is time for that. What was sent before is to be read first,
 // so a session that is busy finds one piece of mail of each and not a heap of them. One that mail of tasks does not set
 // to work is told when it works again.
-func (ts *tasks) heard(ctx context.Context) error {
-	if len(ts.monitors) == 0 || !ts.listens() {
+func (hg *hearing) look(ctx context.Context) error {
+	if len(hg.monitors) == 0 || !hg.listens() {
 		return nil
 	}
-	now, first := ts.a.h.d.Now(), time.Time{}
-	for _, m := range ts.monitors {
+	now, first := hg.a.h.d.Now(), time.Time{}
+	for _, m := range hg.monitors {
 		if from := m.from(); !from.IsZero() && (first.IsZero() || from.Before(first)) {
 			first = from
 		}
@@ -105,63 +107,63 @@ func (ts *tasks) heard(ctx context.Context) error {
 	if first.IsZero() {
 		return nil
 	}
-	if from := ts.a.st.HearsFrom(); from.After(first) {
+	if from := turn.HearsFrom(&hg.a.st); from.After(first) {
 		first = from
 	}
 	if now.Before(first) {
-		ts.lookAgain(now, first)
+		hg.lookAgain(now, first)
 		return nil
 	}
 	var mail []troupe.Mail
-	for _, t := range ts.a.st.Shells() { // in the order in which they began
-		mail = append(mail, ts.heardOf(ts.monitors[t.ID], now, false)...)
+	for _, t := range hg.a.st.Shells() { // in the order in which they began
+		mail = append(mail, hg.heardOf(hg.monitors[t.ID], now, false)...)
 	}
-	return ts.tell(ctx, mail)
+	return hg.tell(ctx, mail)
 }
 
 // lookAgain has the actor look at a time for what monitors have said.
-func (ts *tasks) lookAgain(now, at time.Time) {
-	if now.Before(ts.hearAt) && !ts.hearAt.After(at) {
+func (hg *hearing) lookAgain(now, at time.Time) {
+	if now.Before(hg.at) && !hg.at.After(at) {
 		return // it will look before, and then see
 	}
-	ts.hearAt = at
-	ts.a.h.d.Sched.After(at.Sub(now), func() { ts.a.post(inNudge{}) })
+	hg.at = at
+	hg.a.h.d.Sched.After(at.Sub(now), func() { hg.a.post(inNudge{}) })
 }
 
 // listens reports whether lines of monitors can be sent.
-func (ts *tasks) listens() bool {
-	for _, m := range ts.a.unread {
+func (hg *hearing) listens() bool {
+	for _, m := range hg.a.unread {
 		if m.Kind == troupe.MailMonitor {
 			return false
 		}
 	}
-	s := &ts.a.st.Session
-	return s.Status.Live() || ts.a.st.WokenBy(troupe.Mail{Kind: troupe.MailMonitor})
+	s := &hg.a.st.Session
+	return s.Status.Live() || hg.a.st.WokenBy(troupe.Mail{Kind: troupe.MailMonitor})
 }
 
 // heardOf is the mail with what a monitor has said, if it has said something.
-func (ts *tasks) heardOf(m *monitor, now time.Time, quiet bool) []troupe.Mail {
+func (hg *hearing) heardOf(m *monitor, now time.Time, quiet bool) []troupe.Mail {
 	if m == nil {
 		return nil
 	}
-	h := m.take(ts.a.h.d.Mask)
+	h := m.take(hg.a.h.d.Mask)
 	if h == nil {
 		return nil
 	}
-	h.Until = ts.a.st.HearsNext(now)
+	h.Until = turn.HearsNext(&hg.a.st, now)
 	return []troupe.Mail{{
-		ID: troupe.HeardMailID(ts.a.id, h.Task, ts.a.lease.Epoch, ts.a.st.Session.Seq), Root: ts.a.root, To: ts.a.id,
-		From: ts.a.id, Kind: troupe.MailMonitor, SentAt: now, OfTeam: troupe.OfTeam{Heard: h}, Quiet: quiet,
+		ID: troupe.HeardMailID(hg.a.id, h.Task, hg.a.lease.Epoch, hg.a.st.Session.Seq), Root: hg.a.root, To: hg.a.id,
+		From: hg.a.id, Kind: troupe.MailMonitor, SentAt: now, OfTeam: troupe.OfTeam{Heard: h}, Quiet: quiet,
 	}}
 }
 
 // tell sends the session what its own tasks have to say. In a stopped tree it sets nobody to work.
-func (ts *tasks) tell(ctx context.Context, mail []troupe.Mail) error {
+func (hg *hearing) tell(ctx context.Context, mail []troupe.Mail) error {
 	if len(mail) == 0 {
 		return nil
 	}
-	err := ts.a.flush(ctx, func(tx store.Tx) error {
-		stopped, err := treeStopped(tx, ts.a.id, ts.a.st.Session.Run, false)
+	err := hg.a.flush(ctx, func(tx store.Tx) error {
+		stopped, err := treeStopped(tx, hg.a.id, hg.a.st.Session.Run, false)
 		if err != nil {
 			return err
 		}
@@ -174,7 +176,7 @@ func (ts *tasks) tell(ctx context.Context, mail []troupe.Mail) error {
 		return err
 	}
 	for _, m := range mail {
-		ts.a.receive(m)
+		hg.a.receive(m)
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/fleet"
-	"github.com/troupe-dev/troupe/internal/model/workflow"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/turn"
 )
@@ -29,9 +28,6 @@ func (h *Hub) agentTask(s troupe.Session, at troupe.Coord, background bool) *tro
 	t := &troupe.Task{
 		ID: troupe.TaskID(s.ID), Kind: troupe.TaskAgent, Name: s.Name, Title: s.Title, Coord: at,
 		Background: background, StartedAt: h.d.Now(),
-	}
-	if workflow.Follows(s.Model) {
-		t.Kind = troupe.TaskWorkflow
 	}
 	if background {
 		t.Output = h.resultFile(s.Parent, s.ID)
@@ -76,14 +72,19 @@ func (h *Hub) saveResult(parent, child troupe.SessionID, text string) string {
 func (bs *births) emitBirth(emit func(troupe.Body) error, c turn.Call, b birth, born fleet.Born) error {
 	child := born.State.Session
 	at := troupe.Coord{Reply: c.Reply, Call: c.Index}
+	t := bs.a.h.agentTask(child, at, false)
+	if b.Profile.Workflow {
+		t.Kind = troupe.TaskWorkflow
+	}
 	err := emit(troupe.ToolStarted{
-		Reply: c.Reply, Call: c.Index, Name: c.Name, Decision: b.decision, Child: child.ID,
-		Task: bs.a.h.agentTask(child, at, false),
+		Reply: c.Reply, Call: c.Index, Name: c.Name, Decision: b.decision, Child: child.ID, Task: t,
 	})
 	if err != nil || !b.background {
 		return err
 	}
-	return emit(bs.wentBackground(c, child, "started"))
+	out := bs.wentBackground(c, child, "started")
+	out.Task.Kind = t.Kind
+	return emit(out)
 }
 
 func (bs *births) wentBackground(c turn.Call, child troupe.Session, what string) troupe.ToolFinished {
@@ -154,11 +155,13 @@ func (ts *tasks) runShell(ctx context.Context, i int, j *judged) error {
 	arrives := "Its end will arrive by itself as a <task-notification>; do not wait for it with sleep."
 	if j.monitors {
 		t.Kind = troupe.TaskMonitor
-		env.Line = ts.listen(t)
-		arrives = "What it tells, and its end, arrive by themselves as <task-notification>s, also when you have ended your " +
+		env.Line = ts.a.hearing.listen(t)
+		arrives = "What it tells, and its end, arrive by themselves as <task-notification>s, also when you have " +
+			"ended your " +
 			"turn; do not wait for them with sleep."
 	}
-	out := resultOf(c, fmt.Sprintf("started in the background.\ntask id: %s\noutput file: %s\n%s", id, env.Log, arrives),
+	out := resultOf(c, fmt.Sprintf("started in the background.\ntask id: %s\noutput file: %s\n%s", id, env.Log,
+		arrives),
 		false)
 	out.Task = &t
 	if err := ts.a.stage(out); err != nil {
@@ -193,8 +196,8 @@ func (ts *tasks) shellDone(ctx context.Context, in inShellDone) error {
 	if cancel != nil {
 		cancel()
 	}
-	m := ts.monitors[in.task.ID]
-	delete(ts.monitors, in.task.ID)
+	m := ts.a.hearing.monitors[in.task.ID]
+	delete(ts.a.hearing.monitors, in.task.ID)
 	if ts.a.st.Session.Depth > 0 && ts.a.st.Session.Status.Ended() {
 		return nil // it ended with its owner, and its owner's parent was told
 	}
@@ -216,7 +219,7 @@ func (ts *tasks) shellDone(ctx context.Context, in inShellDone) error {
 	}
 	_, told := ts.told[in.task.ID] // with the whole tree, whose stop it must not undo
 	now := ts.a.h.d.Now()
-	return ts.tell(ctx, append(ts.heardOf(m, now, told), troupe.Mail{
+	return ts.a.hearing.tell(ctx, append(ts.a.hearing.heardOf(m, now, told), troupe.Mail{
 		ID: troupe.ShellEndedMailID(ts.a.id, in.task.ID), Root: ts.a.root, To: ts.a.id, From: ts.a.id,
 		Kind: troupe.MailTaskEnded, SentAt: now, Ended: &o, Quiet: told,
 	}))

@@ -9,7 +9,8 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// How often a session is told of its monitors, all of them together. Each time may cost a model reply, so what a monitor
+// How often a session is told of its monitors, all of them together. Each time may cost a model reply, so what a
+// monitor
 // prints is no measure of it: the first lines are told at once, what follows within about the time of a reply is told
 // together, and one that never falls silent has an agent at work for no more than a minute of each ten.
 const (
@@ -29,10 +30,10 @@ func heard(s *State, at time.Time) {
 }
 
 // HearsFrom is when the session may be told of its monitors again.
-func (s *State) HearsFrom() time.Time { return hearsFrom(s.heard) }
+func HearsFrom(s *State) time.Time { return hearsFrom(s.heard) }
 
 // HearsNext is HearsFrom once it is told at a time. It is zero where that is not later than usual.
-func (s *State) HearsNext(at time.Time) time.Time {
+func HearsNext(s *State, at time.Time) time.Time {
 	next := hearsFrom(append(slices.Clip(s.heard), at))
 	if next.After(at.Add(HeardEvery)) {
 		return next
@@ -73,7 +74,8 @@ func renderHeard(h troupe.Heard) string {
 	}
 	b.WriteString("</monitor-lines>\n")
 	if !h.Until.IsZero() {
-		fmt.Fprintf(&b, "<monitor-paused>You were told of monitors %d times within an hour. They go on, and you are told "+
+		fmt.Fprintf(&b, "<monitor-paused>You were told of monitors %d times within an hour. They go on, and you are "+
+			"told "+
 			"again from %s UTC. If this one tells too much, stop it (TaskStop) and begin another that tells less."+
 			"</monitor-paused>\n", heardMost, h.Until.UTC().Format(time.TimeOnly))
 	}
@@ -81,8 +83,10 @@ func renderHeard(h troupe.Heard) string {
 	return b.String()
 }
 
-// inVain reports whether a monitor's lines would set the session to work no more: it ends then.
-func (d *decision) inVain(t *troupe.Task) bool {
+// inVain reports whether a monitor's lines set the session to work no more, where nobody is there who would: it ends
+// then.
+func inVain(d *decision, t *troupe.Task) bool {
 	s := &d.s.Session
-	return t.Kind == troupe.TaskMonitor && s.Status.Ended() && (s.Status != troupe.Completed || d.s.spent())
+	return t.Kind == troupe.TaskMonitor && s.Status.Ended() && !d.in.Settings.Attended &&
+		(s.Status != troupe.Completed || d.s.spent())
 }

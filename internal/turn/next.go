@@ -180,7 +180,8 @@ func (d *decision) urgent() []troupe.Mail {
 
 // stopTasks finds tasks that have to be told to stop. With the run, or the time for it, ends
 // what its calls wait for; a stop of the whole tree, or the end of its time, ends the rest
-// too. Commands end with the interruption of their calls, or with their owner; monitors that can set nobody to work end.
+// too. Commands end with the interruption of their calls, or with their owner; monitors that can set nobody to work
+// end.
 func (d *decision) stopTasks() (Action, bool) {
 	live := d.s.Session.Status.Live()
 	late := live && d.late()
@@ -194,7 +195,7 @@ func (d *decision) stopTasks() (Action, bool) {
 	var ids []troupe.TaskID
 	for i := range d.s.Tasks {
 		t := &d.s.Tasks[i]
-		stops := (late || stop || tree) && (tree || !t.Background || all) || d.inVain(t)
+		stops := (late || stop || tree) && (tree || !t.Background || all) || inVain(d, t)
 		if t.Status == troupe.TaskRunning && stops && !d.in.Told(t.ID, now) {
 			ids = append(ids, t.ID)
 		}

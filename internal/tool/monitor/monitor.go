@@ -80,7 +80,8 @@ func (m monitor) Prepare(env tool.Env, text string) (tool.Prepared, error) {
 	case (in.command == "") == (in.pattern == ""):
 		return nil, &tool.InputError{Tool: name, Problem: "give either `command` or `pattern`"}
 	case in.command != "" && in.path != "":
-		return nil, &tool.InputError{Tool: name, Problem: "`path` goes with `pattern`; a command runs in the working folder"}
+		return nil, &tool.InputError{Tool: name, Problem: "`path` goes with `pattern`; a command runs in the working " +
+			"folder"}
 	case in.command != "":
 		return m.Command(in.command, in.description, lasts), nil
 	}

@@ -163,13 +163,14 @@ func (c *globCall) find(ctx context.Context, env tool.Env, real string) ([]found
 	}
 	n := 0
 	var files []found
-	err := walk(ctx, real, c.selection(env, real), func() func(context.Context, batch) []found { return look }, func(more []found) error {
-		n += len(more)
-		if files = append(files, more...); len(files) > maxHeld {
-			files = newest(files)
-		}
-		return nil
-	})
+	err := walk(ctx, real, c.selection(env, real), func() func(context.Context, batch) []found { return look },
+		func(more []found) error {
+			n += len(more)
+			if files = append(files, more...); len(files) > maxHeld {
+				files = newest(files)
+			}
+			return nil
+		})
 	return newest(files), n, err
 }
 

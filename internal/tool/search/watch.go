@@ -87,7 +87,8 @@ func (w *watchCall) Run(ctx context.Context, env tool.Env) (tool.Output, error) 
 
 func (w *watchCall) over(ctx context.Context) (tool.Output, error) {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return tool.Output{Blocks: []troupe.Block{troupe.Text(fmt.Sprintf("(Ended: its time of %v was up.)", w.lasts))}}, nil
+		return tool.Output{Blocks: []troupe.Block{troupe.Text(fmt.Sprintf("(Ended: its time of %v was up.)",
+			w.lasts))}}, nil
 	}
 	return tool.Output{}, ctx.Err()
 }

@@ -43,7 +43,8 @@ func (l *liner) keep(p []byte) {
 	l.rest = append(l.rest, p[:min(len(p), maxLine-len(l.rest))]...)
 }
 
-// end tells the line that has come, unless there is nothing to see in it. A secret is masked before anything is cut off.
+// end tells the line that has come, unless there is nothing to see in it. A secret is masked before anything is cut
+// off.
 func (l *liner) end() {
 	if l == nil {
 		return
