@@ -34,6 +34,8 @@ const (
 	MailCompact MailKind = "compact"
 	// MailBoard wants something of the board or answers that; Board is set.
 	MailBoard MailKind = "board"
+	// MailMonitor tells a session what a monitor of its own has printed or seen; Heard is set.
+	MailMonitor MailKind = "monitor"
 	// MailFork has the receiver forked for what Blocks say; Forked is set.
 	MailFork MailKind = "fork"
 )
@@ -44,7 +46,7 @@ func (k MailKind) Control() bool {
 	switch k {
 	case MailStop, MailAnswer, MailGrant, MailModel, MailCompact, MailFork, MailBoard:
 		return true
-	case MailPrompt, MailMessage, MailTaskEnded, MailNotice:
+	case MailPrompt, MailMessage, MailTaskEnded, MailNotice, MailMonitor:
 	}
 	return false
 }
@@ -96,7 +98,7 @@ func (m Mail) Wakes() bool {
 	switch m.Kind {
 	case MailPrompt, MailMessage, MailCompact:
 		return true
-	case MailTaskEnded:
+	case MailTaskEnded, MailMonitor:
 		return !m.Quiet
 	case MailNotice, MailStop, MailAnswer, MailGrant, MailModel, MailFork, MailBoard:
 	}
@@ -128,7 +130,7 @@ type Forked struct {
 // Outcome is the typed result of one task: of one run of a session, or of a command.
 type Outcome struct {
 	Kind       TaskKind  `json:"kind,omitempty"`    // "" is an agent
-	Task       TaskID    `json:"task,omitempty"`    // of a command
+	Task       TaskID    `json:"task,omitempty"`    // of a command or a monitor
 	Session    SessionID `json:"session,omitempty"` // of an agent
 	Run        int       `json:"run"`
 	Coord      Coord     `json:"coord"` // the parent's call this answers
@@ -174,9 +176,13 @@ type AsTold struct {
 	Earlier bool `json:"earlier,omitempty"`
 }
 
+// OfTask reports whether mail of this kind tells a session of a task of its own. It is no words: a session that came to
+// no end of its own, or has no reply left, is not set to work by it.
+func (k MailKind) OfTask() bool { return k == MailTaskEnded || k == MailMonitor }
+
 // TaskID is the id under which the receiver knows the task.
 func (o Outcome) TaskID() TaskID {
-	if o.Kind == TaskShell {
+	if !o.Kind.OfSession() {
 		return o.Task
 	}
 	return TaskID(o.Session)
@@ -198,6 +204,25 @@ func (o Outcome) TaskStatus() TaskStatus {
 // often it is sent.
 func ChildEndedMailID(child SessionID, run int) MailID {
 	return MailID(fmt.Sprintf("end:%s:%d", child, run))
+}
+
+// Heard is what a monitor has told since it was last heard of.
+type Heard struct {
+	Task   TaskID `json:"task"`
+	Name   string `json:"name"`
+	Output string `json:"output,omitempty"` // the file with all of it
+	// Lines are the last of them, and Left how many came before these and are in the file alone.
+	Lines []string `json:"lines"`
+	Left  int      `json:"left,omitempty"`
+	// Until is when the session is next told of its monitors, if that is not soon: they have told as much as they may
+	// for
+	// now. They go on.
+	Until time.Time `json:"until,omitzero"`
+}
+
+// HeardMailID is the id of what a session is told of a monitor when its log had seq events, under the lease's epoch.
+func HeardMailID(owner SessionID, t TaskID, epoch, seq int64) MailID {
+	return MailID(fmt.Sprintf("heard:%s:%s:%d:%d", owner, t, epoch, seq))
 }
 
 // ShellEndedMailID makes the end of a command a single piece of mail.

@@ -13,7 +13,7 @@ import (
 func markers() []string {
 	return []string{
 		"agent-message", "agent-result", "agent-said", "approved-plan", "attached-", "auto-", "conversation-summary",
-		"environment", "lead-answer", "handoff-",
+		"environment", "lead-answer", "handoff-", "monitor-",
 		"output-file", "runtime-", "skill",
 		"system-reminder", "task-id", "task-notification", "tool-use-id", "user-answer", "verify-",
 		"web-",

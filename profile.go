@@ -54,6 +54,8 @@ type Beginning struct {
 	Merge MergeBack `json:"merge,omitempty"`
 	// Coordinates: it has others do all work, which they do in the background, and starts no forks.
 	Coordinates bool `json:"coordinates,omitempty"`
+	// Workflow: its prompt is a workflow, which its model follows. As a sub-agent it ends when its steps have.
+	Workflow bool `json:"workflow,omitempty"`
 	// Team is the team that it is a member of, which its parent leads; "": none.
 	Team string `json:"team,omitempty"`
 	// Schema is the JSON schema that the result of each of its runs has to follow; nil: they end with words.

@@ -75,7 +75,7 @@ func (s Session) Active() bool {
 // where the session came to an end of its own: a run that failed, used up its limit or was stopped has its verdict,
 // and the task's end is there to be read by whatever sets the session to work again.
 func (s Session) WokenBy(m Mail) bool {
-	return m.Wakes() && !(s.Status.Ended() && s.Status != Completed && m.Kind == MailTaskEnded)
+	return m.Wakes() && !(s.Status.Ended() && s.Status != Completed && m.Kind.OfTask())
 }
 
 // Lease says which process may advance a session. Epoch grows each time ownership moves;

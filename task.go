@@ -6,7 +6,7 @@ import (
 )
 
 // TaskID names one task of a session: for an agent its session id, for a command
-// "b" and the coordinates of its call ("b3.0").
+// or a monitor "b" and the coordinates of its call ("b3.0").
 type TaskID string
 
 // TaskKind is what a task is made of.
@@ -16,7 +16,15 @@ type TaskKind string
 const (
 	TaskAgent TaskKind = "agent" // a child session
 	TaskShell TaskKind = "shell" // a command
+	// TaskMonitor is a command or a watch of files, each line of which is told to the session.
+	TaskMonitor TaskKind = "monitor"
+	// TaskWorkflow is a child session that follows a workflow.
+	TaskWorkflow TaskKind = "workflow"
 )
+
+// OfSession reports whether the task is a child session. Any other runs in the process that hosts its session, and
+// ends with it.
+func (k TaskKind) OfSession() bool { return k != TaskShell && k != TaskMonitor }
 
 // TaskStatus is how far a task has come.
 type TaskStatus string
@@ -34,7 +42,7 @@ const (
 type Task struct {
 	ID    TaskID   `json:"id"`
 	Kind  TaskKind `json:"kind"`
-	Name  string   `json:"name"`            // an agent's name, a command's first words
+	Name  string   `json:"name"`            // an agent's name, a command's first words, what is watched
 	Title string   `json:"title,omitempty"` // what it is for
 	Coord Coord    `json:"coord"`           // the call that began it
 	// Run is the agent's run that a message has it begin: ends of earlier ones are not this task's. It is 0
@@ -45,15 +53,17 @@ type Task struct {
 	Output string `json:"output,omitempty"`
 	// Background: the call that began it has its result, and the end comes as mail. A task
 	// in the foreground is the result its call waits for.
-	Background bool       `json:"background"`
-	Status     TaskStatus `json:"status"`
-	StartedAt  time.Time  `json:"started_at"`
-	EndedAt    time.Time  `json:"ended_at,omitzero"`
+	Background bool `json:"background"`
+	// Reads: nothing that it does changes a file.
+	Reads     bool       `json:"reads,omitempty"`
+	Status    TaskStatus `json:"status"`
+	StartedAt time.Time  `json:"started_at"`
+	EndedAt   time.Time  `json:"ended_at,omitzero"`
 	// End is the event of the session's log that brought the end; 0 while it runs.
 	End int64 `json:"end,omitempty"`
 }
 
-// ShellTaskID is the id of the command that a call began.
+// ShellTaskID is the id of the command or the monitor that a call began.
 func ShellTaskID(c Coord) TaskID { return TaskID(fmt.Sprintf("b%d.%d", c.Reply, c.Call)) }
 
 // Wait is what a call of TaskOutput waits for, and until when at the latest.

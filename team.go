@@ -114,6 +114,7 @@ const ShutdownAfter = 2 * time.Minute
 
 // OfTeam is what mail about working together holds.
 type OfTeam struct {
+	Heard  *Heard  `json:"heard,omitempty"`  // MailMonitor
 	Forked *Forked `json:"forked,omitempty"` // MailFork
 	// Message is what an agent's words are, and from which agent.
 	Message *AgentMessage `json:"message,omitempty"` // MailMessage

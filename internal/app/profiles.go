@@ -120,6 +120,8 @@ type definitions struct {
 	Former []formerServer `json:"former,omitempty"`
 	// Cwd is the folder whose MCP servers hold.
 	Cwd string `json:"cwd,omitempty"`
+	// Workflows are those that agents may start.
+	Workflows []keptWorkflow `json:"workflows,omitempty"`
 }
 
 // Open implements session.Profiles. Without definitions there are the types that are built in.
@@ -251,7 +253,8 @@ func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin, ahead *ahead) 
 		runs: p.filesOf(a, b.Cwd, hooks, set), skills: files.skills, renewals: renewals{seen: read.signature},
 		effort: p.settings.Effort,
 		definitions: definitions{Types: set, Depth: p.settings.Agents.MaxDepth, Limits: limits,
-			Most: p.settings.Agents.EachTurns, Hooks: thatCount(hooks), Cwd: b.Cwd},
+			Most: p.settings.Agents.EachTurns, Hooks: thatCount(hooks), Cwd: b.Cwd,
+			Workflows: keptWorkflows(a.dirs, b.Cwd)},
 	}, told, nil
 }
 
@@ -361,7 +364,7 @@ func (p *profiles) main(b wire.Begin, model string) (troupe.Profile, error) {
 	}, troupe.Spawn{MaxTurns: b.MaxTurns, Effort: b.Effort, Schema: string(b.OutputSchema)})
 	out.Effort = cmp.Or(out.Effort, p.effort)
 	if d.IsWorkflow() {
-		out.Model = workflow.Over(out.Model)
+		out.Model, out.Workflow = workflow.Over(out.Model), true
 	}
 	if d.Name == profile.Main && p.style.text != "" {
 		out.Prompt += "\n\n" + p.style.text
@@ -405,6 +408,7 @@ func boundOf(first troupe.Event, mode troupe.Mode) troupe.Mode {
 
 // Resolve implements session.Roles. A child without a mode of its own works in its parent's.
 func (p *profiles) Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profile, error) {
+	ofWorkflow := workflow.Follows(parent.Model)
 	parent.Model = workflow.Under(parent.Model)
 	d, err := p.kinds().Lookup(sp.Type)
 	if err != nil {
@@ -419,21 +423,23 @@ func (p *profiles) Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profi
 	if err != nil {
 		return troupe.Profile{}, err
 	}
+	free := freeLevels(parent, sp, d.IsWorkflow() || ofWorkflow && parent.Depth > 0)
 	out, err := d.Resolve(profile.Place{
-		Offer:  slices.Concat(p.tools.offer(parent.Depth+1-freeLevels(parent, sp) < p.Depth, sp.Team != ""), more),
+		Offer:  slices.Concat(p.tools.offer(parent.Depth+1-free < p.Depth, sp.Team != ""), more),
 		Model:  parent.Model,
 		Named:  func(name string) (string, error) { return p.models.named(name, parent.Model, parent.Cwd) },
 		Limits: p.Limits, MostTurns: p.Most, Child: true, Memory: p.memories(parent.Root, parent.Cwd),
 	}, sp)
-	if d.IsWorkflow() {
-		out.Model = workflow.Over(out.Model)
+	if d.IsWorkflow() && err == nil {
+		err = p.follows(&out, sp, ofWorkflow)
 	}
 	return p.settle(d, out, err)
 }
 
-// freeLevels are those that the cap on depth does not count: a member of a team stands where its lead does.
-func freeLevels(parent troupe.Session, sp troupe.Spawn) int {
-	if parent.Team != "" || sp.Team != "" {
+// freeLevels are those that the cap on depth does not count: a member of a team stands where its lead does, and so does
+// a workflow that an agent starts.
+func freeLevels(parent troupe.Session, sp troupe.Spawn, workflow bool) int {
+	if parent.Team != "" || sp.Team != "" || workflow {
 		return 1
 	}
 	return 0
@@ -467,5 +473,5 @@ func (p *profiles) Workers(allowed func(kind string) bool) string {
 
 // Describe implements session.Roles.
 func (p *profiles) Describe(allowed func(kind string) bool, room int) string {
-	return profile.Describe(p.kinds(), allowed, room)
+	return profile.Describe(p.kinds(), allowed, room) + p.workflows(allowed)
 }

@@ -42,7 +42,7 @@ func rebuild(now time.Time) sqlite.Rebuild {
 		}
 		slices.SortFunc(r.out.Requests, func(a, b troupe.Request) int { return a.Opened.Compare(b.Opened) })
 		for _, t := range r.st.Tasks {
-			if t.Kind == troupe.TaskAgent && t.Status == troupe.TaskRunning {
+			if t.Kind.OfSession() && t.Status == troupe.TaskRunning {
 				r.out.Waits = append(r.out.Waits, t)
 			}
 		}

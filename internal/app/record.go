@@ -351,8 +351,8 @@ func (s *recorder) delivered(e troupe.Event, b troupe.MailDelivered) {
 			s.prompt = troupe.JoinText(m.Blocks[:min(len(m.Blocks), 1)])
 		case m.Kind == troupe.MailStop && m.From != "":
 			s.stopped = true
-		case m.ID.News() && s.session.Parent == "":
-			m.From = "" // a replay has no servers that would tell it
+		case (m.ID.News() || m.Kind == troupe.MailMonitor) && s.session.Parent == "":
+			m.From = "" // a replay has no servers and no monitors that would tell it
 			fallthrough
 		case m.From == "":
 			s.add(e, replay.Line{Mail: &replay.Sent{Agent: s.path, Mail: m}})
@@ -368,7 +368,7 @@ func (s *recorder) delivered(e troupe.Event, b troupe.MailDelivered) {
 
 // ended notes how a command in the background ended, beside the call that began it.
 func (s *recorder) ended(o *troupe.Outcome) {
-	if o == nil || o.Kind != troupe.TaskShell {
+	if o == nil || o.Kind.OfSession() {
 		return
 	}
 	if t := s.tools[o.Coord]; t != nil {
@@ -444,7 +444,7 @@ func (s *recorder) finished(e troupe.Event, b troupe.ToolFinished) {
 		Background: b.Task != nil, Mail: b.Mail, Answer: s.answers[at],
 		Verdict: s.verdicts[at],
 	}
-	if t.Background && b.Task.Kind == troupe.TaskAgent && b.Task.Coord == at {
+	if t.Background && b.Task.Kind.OfSession() && b.Task.Coord == at {
 		in, err := agent.Decode(t.Input)
 		t.Moved = err == nil && !in.Background && b.Name == agent.Name
 	}

@@ -94,6 +94,8 @@ func Unplayable(sent []replay.Sent) string {
 			what = "an order to shorten the conversation"
 		case troupe.MailFork:
 			what = "an order to fork " + s.Agent
+		case troupe.MailMonitor:
+			what = "what a monitor told " + s.Agent
 		case troupe.MailAnswer, troupe.MailTaskEnded, troupe.MailMessage, troupe.MailBoard:
 		}
 		if count[what]++; count[what] == 1 {
@@ -189,6 +191,12 @@ func (r replayRunner) Prepare(env tool.Env, input string) (tool.Prepared, error)
 type replayCall struct {
 	tool.Prepared
 	player *Player
+}
+
+// Monitors implements tool.Monitor.
+func (c replayCall) Monitors() bool {
+	m, ok := c.Prepared.(tool.Monitor)
+	return ok && m.Monitors()
 }
 
 // Background implements tool.Backgrounder.

@@ -138,7 +138,7 @@ func (a sessions) tasksOf(r store.Reader, tree Tree, id troupe.SessionID) ([]wir
 			return nil, fmt.Errorf("read the mail of session %s: %w", s.ID, err)
 		}
 		for _, t := range st.Tasks {
-			if t.Kind == troupe.TaskShell {
+			if !t.Kind.OfSession() {
 				t = ending(t, mail)
 			}
 			task, err := a.task(r, s, tree, t, byID)

@@ -327,7 +327,7 @@ func (l *logReader) finished(b troupe.ToolFinished) {
 	}
 	silent := len(b.Evidence.Files)+len(b.Evidence.Commands) == 0
 	switch {
-	case b.Task != nil && b.Task.Kind == troupe.TaskShell:
+	case b.Task != nil && !b.Task.Kind.OfSession():
 		p := l.command(Command{Tool: b.Name, Text: l.text(at), State: wire.CommandRunning, back: true})
 		if l.tasks == nil {
 			l.tasks = make(map[troupe.TaskID]place)
@@ -432,7 +432,7 @@ func (l *logReader) ran(p place) {
 // ended notes the end of a command in the background.
 func (l *logReader) ended(o troupe.Outcome) {
 	p, ok := l.tasks[o.TaskID()]
-	if !ok || o.Kind != troupe.TaskShell {
+	if !ok || o.Kind.OfSession() {
 		return
 	}
 	c := &l.h.turns[p.turn-1].Commands[p.index]

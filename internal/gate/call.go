@@ -55,8 +55,10 @@ type hits struct {
 	plan                      string   // the file that the caller writes its plan to; "" if it does not plan
 	strips                    bool     // rules that leave open what is run do not count
 	memory                    *troupe.Memory
-	askWhy                    string // why the call itself wants a person's yes; "" if it does not
-	closedWhy, closedBy       string // why no answer lets it write what it would write, and what says so; "" if one may
+	via                       *troupe.ToolFacts // the tool that it is made through; nil: none
+	askWhy                    string            // why the call itself wants a person's yes; "" if it does not
+	// why no answer lets it write what it would write, and what says so; "" if one may
+	closedWhy, closedBy string
 }
 
 type callPath struct {
@@ -75,7 +77,7 @@ func newCall(q *Query) call {
 		levels: q.Levels, resolve: q.Resolve,
 		hidden: notOfOthers(q.Scratchpad, q.Hidden), exist: q.HiddenFiles, hits: hits{judged: q.Judged,
 			plan: PlanOf(q.Chain), strips: strips(q.Chain), askWhy: q.Access.Ask,
-			memory: q.Chain[len(q.Chain)-1].Memory},
+			memory: q.Chain[len(q.Chain)-1].Memory, via: q.via},
 	}
 	// What a repository's settings have git run is confined with git, if there is a sandbox.
 	c.shell.text, c.shell.safeGit = q.Access.Command, q.SafeGit || slices.Contains(q.Levels, troupe.LevelWorkspace)

@@ -198,6 +198,7 @@ func (t *Tools) Decide(q Query) troupe.Decision {
 		}
 	}
 	if q.Access.Tool != "" { // from here on it is about the tool that it goes to
+		q.via = t.Facts(q.Tool)
 		if q.Tool = q.Access.Tool; withheld(q.Chain, t.Facts(q.Tool)) != "" {
 			return troupe.Decision{Effect: troupe.Deny, Step: StepProfile, Why: nameOf(q.Chain[len(q.Chain)-1].Agent) +
 				" " + withheld(q.Chain, t.Facts(q.Tool))}

@@ -65,6 +65,7 @@ type Query struct {
 	Judged *troupe.Judgement
 
 	known *Tools
+	via   *troupe.ToolFacts // the tool that the call is made through; nil: none
 }
 
 // Layer is one session's part in the line of authority. All but the first of a chain are children:

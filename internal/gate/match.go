@@ -9,6 +9,9 @@ import (
 
 // matchesCall reports whether a deny or ask rule covers the call. In doubt it does.
 func matchesCall(r *rule.Rule, c *call) bool {
+	if c.via != nil && r.Kind == rule.KindTool && r.Tool != "" && r.NamesTool(c.via) {
+		return true // no allow rule about the one tool gives what the other does
+	}
 	switch r.Kind {
 	case rule.KindTool:
 		return r.Tool == "" || r.NamesTool(c.facts) || c.isCommand() && (len(r.Paths) > 0 && matchesNamed(r, c) ||

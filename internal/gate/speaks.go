@@ -6,7 +6,7 @@ import "github.com/troupe-dev/troupe/internal/gate/rule"
 // it is told what the call does and where; the line of authority and what a machine has do not count.
 func (t *Tools) Speaks(r *rule.Rule, q Query) bool {
 	if q.Access.Tool != "" { // it is about the tool that it goes to
-		q.Tool = q.Access.Tool
+		q.via, q.Tool = t.Facts(q.Tool), q.Access.Tool
 	}
 	q.known = t
 	q.Chain = []Layer{{}}

@@ -138,6 +138,9 @@ func (a *actor) step(ctx context.Context) error {
 		if n > maxSteps {
 			return fmt.Errorf("made %d steps without having to wait for anything; it is going round in circles", n)
 		}
+		if err := a.hearing.look(ctx); err != nil {
+			return err
+		}
 		a.place.ready(ctx, false)
 		in := a.inputs()
 		due := turn.Next(&a.st, in)

@@ -124,6 +124,9 @@ func (bs *births) plan(ctx context.Context, calls []int,
 		}
 		sp.Background = b.Background
 		b.Prompt = []troupe.Block{troupe.Text(strings.TrimSpace(b.Profile.InitialPrompt + "\n\n" + sp.Prompt))}
+		if b.Profile.Workflow { // which the prompt has only named
+			b.Prompt = []troupe.Block{troupe.Text(b.Profile.InitialPrompt)}
+		}
 		if b.Fork != nil {
 			b.Brief = forkBrief()
 			if b.Workspace != bs.a.st.Session.Workspace { // else it was told in what the fork goes on from
@@ -178,7 +181,7 @@ func (bs *births) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
 		b.Background, b.Free = true, 1
 	case s.Team != "":
 		b.Background, b.Free = false, 1
-	case bs.a.tree.chain.free(bs.a.id):
+	case b.Profile.Workflow, bs.a.tree.chain.free(bs.a.id):
 		b.Free = 1
 	}
 	b.Cwd = s.Cwd

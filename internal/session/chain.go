@@ -29,14 +29,15 @@ type layer struct {
 	version int      // how often it was placed
 	order   int      // in which sessions were placed first
 	place   Place    // where its tools act
-	free    bool     // it is a member of a team, or an agent below one, and stands a level higher for the cap on depth
+	// it is a member of a team or a workflow, or below one, and stands a level higher for the cap on depth
+	free bool
 }
 
 // set gives a session its place, as it is now. Those above it have theirs already.
 func (l *chain) set(st *turn.State, caps troupe.Caps) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	path, free := st.Session.Name, st.Session.Team != ""
+	path, free := st.Session.Name, st.Session.Team != "" || st.Profile.Workflow && st.Session.Depth > 0
 	if path == "" {
 		path = "main"
 	}
@@ -73,7 +74,7 @@ func mayHaveAgents(caps troupe.Caps, depth int, free bool) bool {
 	return caps.MaxDepth > depth && caps.MaxDepth > 0
 }
 
-// free reports whether a session is a member of a team, or an agent below one.
+// free reports whether a session is a member of a team, a workflow that an agent began, or an agent below one.
 func (l *chain) free(id troupe.SessionID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

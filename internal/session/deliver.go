@@ -136,7 +136,8 @@ func (a *actor) act(m troupe.Mail) troupe.Body {
 	case troupe.MailModel:
 		a.convo = conversation{}
 		return troupe.ModelChanged{Model: m.Model, Why: "it was chosen", Mail: m.ID, Caller: m.Caller}
-	case troupe.MailPrompt, troupe.MailMessage, troupe.MailNotice, troupe.MailStop, troupe.MailCompact, troupe.MailFork:
+	case troupe.MailPrompt, troupe.MailMessage, troupe.MailNotice, troupe.MailStop, troupe.MailCompact, troupe.MailFork,
+		troupe.MailMonitor:
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func checkHandoff(ctx context.Context, a *actor, o troupe.Outcome) (flags []trou
 	r := handoff.Result{
 		Text: a.h.d.Mask(o.Result), Evidence: o.Evidence, // as the parent reads it
 		Delegated: slices.ContainsFunc(a.st.Tasks, func(t troupe.Task) bool {
-			return t.Kind == troupe.TaskAgent && t.ID != troupe.TaskID(turn.Checker(&a.st))
+			return t.Kind.OfSession() && t.ID != troupe.TaskID(turn.Checker(&a.st))
 		}),
 	}
 	if a.st.Fork == nil { // what a fork has seen is in its parent's log, and its parent has seen it

@@ -55,6 +55,9 @@ func (s *snapshot) ofCall(event troupe.HookEvent, call troupe.Call, access *trou
 	if t.OldName != "" { // under which people have written their matchers
 		m.Match = append(m.Match, t.OldName)
 	}
+	if access != nil && access.Tool != "" { // those about the tool that it goes to are about it
+		m.Match = append(m.Match, access.Tool)
+	}
 	call.Input = t.Advertised(call.Input)
 	m.Call, m.Access = &call, access
 	return m

@@ -101,6 +101,7 @@ type judged struct {
 	env        tool.Env
 	absent     bool   // the file that it writes is not there
 	background string // its name as a task, if it is to run in the background
+	monitors   bool   // and tells its session what it finds meanwhile
 	bill       *bill
 	about      func([]troupe.FileTouch) []Instruction
 }
@@ -112,7 +113,7 @@ func (j *judged) changes() bool {
 
 // announced: the log has to know that it begins.
 func (j *judged) announced() bool {
-	return j.changes() || j.access.Class != troupe.ClassRead && j.background != ""
+	return j.changes() || j.background != ""
 }
 
 // unannounced: it may run as soon as it is judged.
@@ -202,7 +203,10 @@ func (c *candidate) prepare(j *judged, runner tool.Runner) bool {
 			"from you and would be overwritten; edit around it."
 		return false
 	}
-	j.background = ""
+	j.background, j.monitors = "", false
+	if m, ok := j.prepared.(tool.Monitor); ok {
+		j.monitors = m.Monitors()
+	}
 	if b, ok := j.prepared.(tool.Backgrounder); ok {
 		if label, wanted := b.Background(); wanted {
 			j.background = c.h.d.Mask(label)
@@ -246,6 +250,12 @@ func (c *candidate) equip(j *judged) {
 		j.prepared = confined{j.prepared, settle}
 	}
 	j.env.Hidden, j.env.HiddenIn = c.hidden(), c.withoutOthers(c.hiddenIn())
+	if j.monitors {
+		j.env.Renew = func(env tool.Env) tool.Env {
+			env.Hidden, env.HiddenIn = c.hidden(), c.withoutOthers(c.hiddenIn())
+			return env
+		}
+	}
 	j.env.Service = c.service
 	if ask := c.h.d.Ask; ask != nil && j.background == "" {
 		j.env.Ask = func(ctx context.Context, question, text string) (string, error) {

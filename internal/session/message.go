@@ -48,7 +48,7 @@ func (ts *tasks) child(tx store.Reader, ref string) (troupe.Session, error) {
 func (ts *tasks) noSuchAgent(ref string) string {
 	var names []string
 	for _, t := range ts.a.st.Tasks {
-		if t.Kind == troupe.TaskAgent {
+		if t.Kind.OfSession() {
 			names = append(names, fmt.Sprintf("%q", t.Name))
 		}
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -13,6 +14,7 @@ type work struct {
 	requests requests
 	births   births
 	tasks    tasks
+	hearing  hearing
 	team     teamwork
 	hooks    hooking
 	place    place
@@ -53,6 +55,12 @@ type (
 		shells map[troupe.TaskID]context.CancelFunc // commands
 		told   map[troupe.TaskID]bool               // tasks told to stop; true: now
 	}
+	// hearing tells the session what its monitors say.
+	hearing struct {
+		a        *actor
+		monitors map[troupe.TaskID]*monitor
+		at       time.Time // when it looks for that again
+	}
 	// handing has a model look at what the session hands to its parent.
 	handing struct {
 		a      *actor
@@ -64,6 +72,7 @@ type (
 
 func newWork(a *actor) work {
 	return work{exchange: exchange{a: a}, calls: calls{a: a}, requests: requests{a: a},
-		births: births{a: a}, tasks: tasks{a: a}, team: teamwork{a}, hooks: hooking{a: a}, place: placeOf(a),
+		births: births{a: a}, tasks: tasks{a: a}, hearing: hearing{a: a}, team: teamwork{a}, hooks: hooking{a: a},
+		place:   placeOf(a),
 		handing: handing{a: a}}
 }

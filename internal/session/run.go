@@ -120,6 +120,9 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 		Evidence: turn.Measured(&a.st, a.place.closed), Tally: a.st.RunTally(), SilentMS: a.st.Silent().Milliseconds(),
 	}
 	o.Workspace = a.place.closed
+	if a.st.Profile.Workflow {
+		o.Kind = troupe.TaskWorkflow
+	}
 	if act.Status == troupe.Completed {
 		o.Structured = turn.Structured(&a.st)
 	}

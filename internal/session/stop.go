@@ -102,7 +102,7 @@ func (ts *tasks) stopTasks(ctx context.Context, act turn.StopTasks) error {
 	for _, id := range act.Tasks {
 		ts.told[id] = act.Now
 		t, _ := ts.a.st.Task(string(id))
-		if t.Kind == troupe.TaskAgent {
+		if t.Kind.OfSession() {
 			agents = append(agents, troupe.SessionID(id))
 		} else if cancel := ts.shells[id]; cancel != nil {
 			cancel()
@@ -166,8 +166,8 @@ func (ts *tasks) stopTask(ctx context.Context, c turn.Call, in troupe.TaskStop) 
 	if ok && t.Status != troupe.TaskRunning {
 		return ts.a.stage(resultOf(c, fmt.Sprintf("%q has ended already (%s)", t.Name, t.Status), false))
 	}
-	if ok && t.Kind == troupe.TaskShell {
-		if err := ts.a.stage(resultOf(c, fmt.Sprintf("command %s is being ended; its end arrives as a "+
+	if ok && !t.Kind.OfSession() {
+		if err := ts.a.stage(resultOf(c, fmt.Sprintf("%s is being ended; its end arrives as a "+
 			"<task-notification>",
 			t.ID), false)); err != nil {
 			return err

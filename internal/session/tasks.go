@@ -11,7 +11,6 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/fleet"
 	"github.com/troupe-dev/troupe/internal/store"
-	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/turn"
 )
 
@@ -73,14 +72,19 @@ func (h *Hub) saveResult(parent, child troupe.SessionID, text string) string {
 func (bs *births) emitBirth(emit func(troupe.Body) error, c turn.Call, b birth, born fleet.Born) error {
 	child := born.State.Session
 	at := troupe.Coord{Reply: c.Reply, Call: c.Index}
+	t := bs.a.h.agentTask(child, at, false)
+	if b.Profile.Workflow {
+		t.Kind = troupe.TaskWorkflow
+	}
 	err := emit(troupe.ToolStarted{
-		Reply: c.Reply, Call: c.Index, Name: c.Name, Decision: b.decision, Child: child.ID,
-		Task: bs.a.h.agentTask(child, at, false),
+		Reply: c.Reply, Call: c.Index, Name: c.Name, Decision: b.decision, Child: child.ID, Task: t,
 	})
 	if err != nil || !b.background {
 		return err
 	}
-	return emit(bs.wentBackground(c, child, "started"))
+	out := bs.wentBackground(c, child, "started")
+	out.Task.Kind = t.Kind
+	return emit(out)
 }
 
 func (bs *births) wentBackground(c turn.Call, child troupe.Session, what string) troupe.ToolFinished {
@@ -132,7 +136,7 @@ func (bs *births) background(calls []int, by *troupe.Caller) error {
 		bs.a.tree.setAwaited(c.Child, false)
 		child := troupe.Session{ID: c.Child, Parent: bs.a.id, Name: t.Name, Title: t.Title}
 		moved := bs.wentBackground(c, child, "It was moved to the background while it works; it is at work")
-		moved.Caller = by
+		moved.Caller, moved.Task.Kind = by, t.Kind
 		if err := bs.a.stage(moved); err != nil {
 			return err
 		}
@@ -140,16 +144,25 @@ func (bs *births) background(calls []int, by *troupe.Caller) error {
 	return nil
 }
 
-// runShell starts a command in the background: its call has its result at once.
-func (ts *tasks) runShell(ctx context.Context, i int, name string, p tool.Prepared, env tool.Env) error {
-	c := ts.a.st.Calls[i]
+// runShell starts a command or a monitor in the background: its call has its result at once.
+func (ts *tasks) runShell(ctx context.Context, i int, j *judged) error {
+	c, env := ts.a.st.Calls[i], j.env
 	at := troupe.Coord{Reply: c.Reply, Call: c.Index}
 	id := troupe.ShellTaskID(at)
 	env.Log = filepath.Join(env.OutputDir, string(id)+".log")
-	t := troupe.Task{ID: id, Kind: troupe.TaskShell, Name: name, Coord: at, Output: env.Log, Background: true,
-		StartedAt: ts.a.h.d.Now()}
-	out := resultOf(c, fmt.Sprintf("started in the background.\ntask id: %s\noutput file: %s\nIts end will arrive by "+
-		"itself as a <task-notification>; do not wait for it with sleep.", id, env.Log), false)
+	t := troupe.Task{ID: id, Kind: troupe.TaskShell, Name: j.background, Coord: at, Output: env.Log, Background: true,
+		Reads: j.access.Class == troupe.ClassRead, StartedAt: ts.a.h.d.Now()}
+	arrives := "Its end will arrive by itself as a <task-notification>; do not wait for it with sleep."
+	if j.monitors {
+		t.Kind = troupe.TaskMonitor
+		env.Line = ts.a.hearing.listen(t)
+		arrives = "What it tells, and its end, arrive by themselves as <task-notification>s, also when you have " +
+			"ended your " +
+			"turn; do not wait for them with sleep."
+	}
+	out := resultOf(c, fmt.Sprintf("started in the background.\ntask id: %s\noutput file: %s\n%s", id, env.Log,
+		arrives),
+		false)
 	out.Task = &t
 	if err := ts.a.stage(out); err != nil {
 		return err
@@ -164,7 +177,7 @@ func (ts *tasks) runShell(ctx context.Context, i int, name string, p tool.Prepar
 	ended := ts.a.h.folders.invalidate()
 	ts.shells[id] = ts.a.goCancel(ctx, func(ctx context.Context) {
 		start := now()
-		out, err := runPrepared(ctx, p, env)
+		out, err := runPrepared(ctx, j.prepared, env)
 		ended()
 		if cause := ctx.Err(); cause != nil && (err == nil || errors.Is(err, cause)) {
 			err = errStopped // at work, or before it began
@@ -183,12 +196,14 @@ func (ts *tasks) shellDone(ctx context.Context, in inShellDone) error {
 	if cancel != nil {
 		cancel()
 	}
+	m := ts.a.hearing.monitors[in.task.ID]
+	delete(ts.a.hearing.monitors, in.task.ID)
 	if ts.a.st.Session.Depth > 0 && ts.a.st.Session.Status.Ended() {
 		return nil // it ended with its owner, and its owner's parent was told
 	}
 	out := ts.a.h.maskOutput(in.out)
 	o := troupe.Outcome{
-		Kind: troupe.TaskShell, Task: in.task.ID, Coord: in.task.Coord, Name: in.task.Name, Status: troupe.Completed,
+		Kind: in.task.Kind, Task: in.task.ID, Coord: in.task.Coord, Name: in.task.Name, Status: troupe.Completed,
 		Type:     "Bash",
 		Evidence: out.Evidence, Output: in.task.Output, DurationMS: in.took.Milliseconds(),
 		Result: plain(troupe.JoinText(out.Blocks)),
@@ -203,23 +218,11 @@ func (ts *tasks) shellDone(ctx context.Context, in inShellDone) error {
 		o.Status, o.Cause, o.Error = troupe.Failed, troupe.CauseError, exitOf(in.out.Evidence)
 	}
 	_, told := ts.told[in.task.ID] // with the whole tree, whose stop it must not undo
-	mail := troupe.Mail{
+	now := ts.a.h.d.Now()
+	return ts.a.hearing.tell(ctx, append(ts.a.hearing.heardOf(m, now, told), troupe.Mail{
 		ID: troupe.ShellEndedMailID(ts.a.id, in.task.ID), Root: ts.a.root, To: ts.a.id, From: ts.a.id,
-		Kind: troupe.MailTaskEnded, SentAt: ts.a.h.d.Now(), Ended: &o, Quiet: told,
-	}
-	err := ts.a.flush(ctx, func(tx store.Tx) error {
-		stopped, err := treeStopped(tx, ts.a.id, ts.a.st.Session.Run, false)
-		if err != nil {
-			return err
-		}
-		mail.Quiet = mail.Quiet || stopped
-		return sendAll(tx, []troupe.Mail{mail})
-	})
-	if err != nil {
-		return err
-	}
-	ts.a.receive(mail)
-	return nil
+		Kind: troupe.MailTaskEnded, SentAt: now, Ended: &o, Quiet: told,
+	}))
 }
 
 // withOutputFile is the end of a child as it is told to a parent that did not wait for it, or no more:
@@ -448,7 +451,7 @@ const (
 
 // peek says how far a task at work has come, and what an agent said last. Whose words they are is marked.
 func (ts *tasks) peek(ctx context.Context, c turn.Call, t troupe.Task) error {
-	if t.Kind != troupe.TaskAgent {
+	if !t.Kind.OfSession() {
 		return ts.a.stage(resultOf(c, turn.RenderTasks([]troupe.Task{t}, nil), false))
 	}
 	var s troupe.Session

@@ -112,7 +112,7 @@ func (w *world) drawOrders() string {
 func (w *world) drawTask(id troupe.SessionID) string {
 	if own := w.people.tasks[id]; len(own) > 0 && !w.one(5) {
 		t, _ := w.watch.states[id].Task(string(own[w.rng.IntN(len(own))]))
-		if t.Kind == troupe.TaskAgent && w.one(2) {
+		if t.Kind.OfSession() && w.one(2) {
 			return strings.ToUpper(t.Name)
 		}
 		return string(t.ID)

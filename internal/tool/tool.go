@@ -82,6 +82,10 @@ type Env struct {
 	// Stage is called when something keeps the call from running, and when that is over, for the same
 	// people; it does not block. It is nil if nobody can.
 	Stage func(troupe.Stage)
+	// Renew, for a Monitor, is an env with what rules keep from being read by now; nil: nothing changes.
+	Renew func(Env) Env
+	// Line is called with each line that a Monitor tells its session; it does not block. It is nil for other calls.
+	Line func(string)
 	// Log is, for a call that runs in the background, the file its output goes to while it
 	// runs; "" in the foreground.
 	Log string
@@ -107,6 +111,12 @@ type Lander interface {
 type Backgrounder interface {
 	// Background reports whether that was asked for, and a short name for what runs.
 	Background() (name string, ok bool)
+}
+
+// Monitor is a Backgrounder whose call may be asked to tell its session, while it runs, what there is to tell: Env.Line
+// is set then.
+type Monitor interface {
+	Monitors() bool
 }
 
 // Mover is a Prepared whose Run, once it is under way, may be asked to go on in the background.

@@ -350,6 +350,9 @@ func (f *fold) waitsFor() (troupe.WaitReason, time.Time) {
 	if verifying(f.s) {
 		return troupe.WaitChildren, time.Time{}
 	}
+	if f.s.open == 0 && awaitsSteps(f.s) {
+		return troupe.WaitMail, time.Time{}
+	}
 	if f.s.begun == 0 {
 		return "", time.Time{} // of ten thousand calls that only read none needs a look
 	}

@@ -72,7 +72,7 @@ func (d *decision) notBegun() []int {
 func (d *decision) expiredWaits() []int {
 	wanted := d.s.halted()
 	for _, m := range d.in.Unread {
-		wanted = wanted || m.Kind.Words()
+		wanted = wanted || m.Kind.Words() || m.Kind == troupe.MailMonitor
 	}
 	var out []int
 	for _, i := range d.waits() {

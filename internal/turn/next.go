@@ -89,9 +89,20 @@ func (d *decision) next() Action {
 		return d.refusedWords()
 	case d.s.reply == 0:
 		return Park{} // born without a word; its first mail is on the way
+	case awaitsSteps(d.s):
+		return Park{}
 	default:
 		return d.finish()
 	}
+}
+
+// awaitsSteps reports whether a workflow that an agent began has nothing to do until one of its steps ends. A workflow
+// that a person began ends its run meanwhile, as any main agent does: nobody is told of that.
+func awaitsSteps(s *State) bool {
+	return s.Profile.Workflow && s.Session.Depth > 0 && s.reply > 0 && !s.Awaits() && s.fault == nil &&
+		slices.ContainsFunc(s.Tasks, func(t troupe.Task) bool {
+			return t.Kind.OfSession() && t.Status == troupe.TaskRunning
+		})
 }
 
 // stallAfter is how long a model has to be silent to be named as what the time was spent on.
@@ -169,13 +180,14 @@ func (d *decision) urgent() []troupe.Mail {
 
 // stopTasks finds tasks that have to be told to stop. With the run, or the time for it, ends
 // what its calls wait for; a stop of the whole tree, or the end of its time, ends the rest
-// too. Commands end with the interruption of their calls, or with their owner.
+// too. Commands end with the interruption of their calls, or with their owner; monitors that can set nobody to work
+// end.
 func (d *decision) stopTasks() (Action, bool) {
 	live := d.s.Session.Status.Live()
 	late := live && d.late()
 	stop := live && d.s.halted()
 	tree := d.s.halt.tree && d.s.halt.run == d.s.Session.Run // whether or not that run is over by now
-	if !late && !stop && !tree {
+	if live && !late && !stop && !tree {
 		return nil, false
 	}
 	now := late || d.s.halt.now
@@ -183,7 +195,8 @@ func (d *decision) stopTasks() (Action, bool) {
 	var ids []troupe.TaskID
 	for i := range d.s.Tasks {
 		t := &d.s.Tasks[i]
-		if t.Status == troupe.TaskRunning && (tree || !t.Background || all) && !d.in.Told(t.ID, now) {
+		stops := (late || stop || tree) && (tree || !t.Background || all) || inVain(d, t)
+		if t.Status == troupe.TaskRunning && stops && !d.in.Told(t.ID, now) {
 			ids = append(ids, t.ID)
 		}
 	}
@@ -211,7 +224,7 @@ func (d *decision) nextEnded() Action {
 		return Park{Until: until}
 	}
 	asked := slices.ContainsFunc(d.in.Unread, func(m troupe.Mail) bool {
-		return m.Wakes() && m.Kind != troupe.MailTaskEnded
+		return m.Wakes() && !m.Kind.OfTask()
 	})
 	return Admit{Run: d.s.Session.Run + 1, Again: !asked}
 }

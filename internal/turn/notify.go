@@ -34,7 +34,7 @@ func RenderNotification(o troupe.Outcome) string {
 		"<usage><total_tokens>%d</total_tokens><tool_uses>%d</tool_uses><duration_ms>%d</duration_ms></usage>\n"+
 			"</task-notification>",
 		o.Tally.Usage.Total(), o.Tally.ToolUses, o.DurationMS)
-	if o.Kind == troupe.TaskShell {
+	if !o.Kind.OfSession() {
 		return b.String()
 	}
 	b.WriteByte('\n')
@@ -49,8 +49,14 @@ func RenderNotification(o troupe.Outcome) string {
 
 func summary(o troupe.Outcome) string {
 	what := "Agent"
-	if o.Kind == troupe.TaskShell {
+	switch o.Kind {
+	case troupe.TaskShell:
 		what = "Command"
+	case troupe.TaskMonitor:
+		what = "Monitor"
+	case troupe.TaskWorkflow:
+		what = "Workflow"
+	case troupe.TaskAgent:
 	}
 	name, earlier := value(o.Name, maxValue), ""
 	if o.Earlier {

@@ -33,17 +33,24 @@ func Recover(s *State) []troupe.Body {
 	return out
 }
 
-// Lost lists the ends of commands in the background that the process before took with it.
+func lost(t *troupe.Task) string {
+	if t.Kind == troupe.TaskMonitor {
+		return "the process that ran it was ended, and the monitor with it; begin another if it is still wanted"
+	}
+	return "the process that ran it was ended, and the command with it; what it did until then stands"
+}
+
+// Lost lists the ends of commands and monitors in the background that the process before took with it.
 // Their owner is told by mail, as of any other end.
 func Lost(s *State) []troupe.Outcome {
 	var out []troupe.Outcome
 	for i := range s.Tasks {
 		t := &s.Tasks[i]
-		if t.Kind == troupe.TaskShell && t.Status == troupe.TaskRunning {
+		if !t.Kind.OfSession() && t.Status == troupe.TaskRunning {
 			out = append(out, troupe.Outcome{
-				Kind: troupe.TaskShell, Task: t.ID, Coord: t.Coord, Name: t.Name, Status: troupe.Cancelled,
+				Kind: t.Kind, Task: t.ID, Coord: t.Coord, Name: t.Name, Status: troupe.Cancelled,
 				Cause: troupe.CauseInterrupt, Output: t.Output,
-				Error: "the process that ran it was ended, and the command with it; what it did until then stands",
+				Error: lost(t),
 			})
 		}
 	}

@@ -80,6 +80,7 @@ type exchange struct {
 	spoken     int         // replies before it was last set to work by more than the ends of its tasks
 	lostEnd    cut         // of the log, if a repair could not save it
 	skills     following   // the skills that it uses
+	heard      []time.Time // when it was told of its monitors
 	mute       mute        // of its agents, the one whose model was silent for longest when it was ended in this run
 	hooks      hooked
 	forks      int // that people had it make
@@ -261,10 +262,10 @@ func (s *State) spent() bool {
 	return most > 0 && s.RunTurns() >= most
 }
 
-// WokenBy is Session.WokenBy, and knows the limit of replies too: the end of a task begins no run that may not have
+// WokenBy is Session.WokenBy, and knows the limit of replies too: what a task tells begins no run that may not have
 // one.
 func (s *State) WokenBy(m troupe.Mail) bool {
-	return s.Session.WokenBy(m) && !(m.Kind == troupe.MailTaskEnded && s.spent())
+	return s.Session.WokenBy(m) && !(m.Kind.OfTask() && s.spent())
 }
 
 // RunTally is the bill of this run alone.
@@ -377,7 +378,7 @@ func (s *State) Task(ref string) (troupe.Task, bool) {
 		}
 	}
 	for i := len(s.Tasks) - 1; i >= 0; i-- {
-		if t := s.Tasks[i]; t.Kind == troupe.TaskAgent && strings.EqualFold(t.Name, ref) {
+		if t := s.Tasks[i]; t.Kind.OfSession() && strings.EqualFold(t.Name, ref) {
 			return t, true
 		}
 	}

@@ -60,7 +60,7 @@ func (f *fold) endTask(o troupe.Outcome, sent time.Time) {
 			if t.Status != troupe.TaskRunning || end.Before(t.StartedAt) {
 				t.StartedAt = end.Add(-took)
 			}
-			if t.Kind == troupe.TaskShell && t.Status == troupe.TaskRunning {
+			if !t.Kind.OfSession() && t.Status == troupe.TaskRunning && !t.Reads {
 				commandEnded(f)
 				for _, c := range o.Evidence.Commands {
 					ran(f.s, &c)
@@ -124,6 +124,13 @@ func (f *fold) delivered(b troupe.MailDelivered) error {
 			if m.Ended != nil {
 				f.endTask(*m.Ended, m.SentAt)
 				f.noteDenials(nil, troupe.ToolFinished{Outcome: m.Ended})
+			}
+		case troupe.MailMonitor:
+			words = true
+			f.s.compactOnly = f.s.compactOnly && m.Quiet
+			if m.Heard != nil {
+				heard(f.s, m.SentAt)
+				f.s.window.pending += sizeOfLines(m.Heard.Lines)
 			}
 		case troupe.MailNotice:
 			words = true
@@ -229,11 +236,18 @@ func size(b troupe.Block) int64 {
 	return int64(len(b.Text))
 }
 
-// Shells lists the commands at work in the background.
+func sizeOfLines(lines []string) (n int64) {
+	for _, line := range lines {
+		n += int64(len(line))
+	}
+	return n
+}
+
+// Shells lists the commands and monitors at work in the background.
 func (s *State) Shells() []troupe.Task {
 	var out []troupe.Task
 	for _, t := range s.Tasks {
-		if t.Kind == troupe.TaskShell && t.Status == troupe.TaskRunning {
+		if !t.Kind.OfSession() && t.Status == troupe.TaskRunning {
 			out = append(out, t)
 		}
 	}
@@ -244,7 +258,7 @@ func (s *State) Shells() []troupe.Task {
 // there to be told.
 func (f *fold) endShells() {
 	for i := range f.s.Tasks {
-		if t := &f.s.Tasks[i]; t.Kind == troupe.TaskShell && t.Status == troupe.TaskRunning {
+		if t := &f.s.Tasks[i]; !t.Kind.OfSession() && t.Status == troupe.TaskRunning {
 			t.Status, t.EndedAt, t.End = troupe.TaskKilled, f.e.At, f.e.Seq
 		}
 	}

@@ -118,6 +118,10 @@ func mailBlocks(m troupe.Mail) []troupe.Block {
 		if m.Ended != nil {
 			return []troupe.Block{troupe.Text(RenderNotification(*m.Ended))}
 		}
+	case troupe.MailMonitor:
+		if m.Heard != nil {
+			return []troupe.Block{troupe.Text(renderHeard(*m.Heard))}
+		}
 	case troupe.MailNotice:
 		text := troupe.JoinText(m.Blocks)
 		switch {
@@ -227,7 +231,7 @@ func rest(o troupe.Outcome, shown string, cut int) string {
 	switch {
 	case cut == 0:
 		return ""
-	case o.Kind == troupe.TaskShell: // what is shown of a command is its beginning and its end
+	case !o.Kind.OfSession(): // what is shown of a command is its beginning and its end
 		return fmt.Sprintf("[%d more bytes are in the output file]\n", cut)
 	case o.Output == "":
 		return fmt.Sprintf("[%d more bytes of its final text are in its log]\n", cut)

@@ -45,7 +45,7 @@ func Changed(s *State) bool {
 	return e.More+e.Unseen > 0 || slices.ContainsFunc(e.Files,
 		func(f troupe.FileTouch) bool { return f.Wrote || f.Gone }) ||
 		slices.ContainsFunc(s.Tasks, func(t troupe.Task) bool {
-			return t.Kind == troupe.TaskAgent && t.ID != troupe.TaskID(s.checked.child)
+			return t.Kind.OfSession() && t.ID != troupe.TaskID(s.checked.child)
 		})
 }
 

@@ -183,7 +183,7 @@ func (v *conversation) atWork(ctx context.Context) (agents, commands int, err er
 		return 0, 0, err
 	}
 	for _, t := range tasks {
-		if t.Kind == troupe.TaskShell && t.Status == troupe.TaskRunning {
+		if !t.Kind.OfSession() && t.Status == troupe.TaskRunning {
 			commands++
 		}
 	}

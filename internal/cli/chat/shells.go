@@ -23,7 +23,7 @@ func (v *conversation) command(ctx context.Context, word string) (*wire.Task, er
 	}
 	var found *wire.Task
 	for i, t := range tasks {
-		if t.Kind != troupe.TaskShell || string(t.ID) != word && t.Path+"/"+string(t.ID) != word {
+		if t.Kind.OfSession() || string(t.ID) != word && t.Path+"/"+string(t.ID) != word {
 			continue
 		}
 		if found != nil {
@@ -157,7 +157,7 @@ func (o *output) ended(events []troupe.Event) bool {
 	for _, e := range events {
 		b, ok := e.Body.(troupe.MailDelivered)
 		if ok && e.Session == o.task.Session && slices.ContainsFunc(b.Mail, func(m troupe.Mail) bool {
-			return m.Ended != nil && m.Ended.Kind == troupe.TaskShell && m.Ended.Task == o.task.ID
+			return m.Ended != nil && !m.Ended.Kind.OfSession() && m.Ended.Task == o.task.ID
 		}) {
 			return true
 		}

@@ -225,6 +225,12 @@ func describeMail(m troupe.Mail) string {
 	switch {
 	case m.Forked != nil && m.Forked.Refused != "":
 		text += ": no fork was started: " + console.Line(m.Forked.Refused, 0)
+	case m.Heard != nil:
+		text = line("monitor %s tells: %s", m.Heard.Task, console.Line(m.Heard.Name, 60))
+		if m.Heard.Left > 0 {
+			text += " " + line("(%d earlier lines are in %s)", m.Heard.Left, console.Line(m.Heard.Output, 0))
+		}
+		text += indent(strings.Join(m.Heard.Lines, "\n"))
 	case m.Ended != nil:
 		o := m.Ended
 		text = line("task %s ended: %s %s", o.TaskID(), console.Line(o.Name, 60),

@@ -213,7 +213,7 @@ func (r *Recording) Words() []troupe.Mail {
 }
 
 func (s *Sent) words() bool {
-	return s.Mail.Kind == troupe.MailPrompt || s.Mail.Kind == troupe.MailNotice
+	return s.Mail.Kind == troupe.MailPrompt || s.Mail.Kind == troupe.MailNotice || s.Mail.Kind == troupe.MailMonitor
 }
 
 // pictures are those of the root's first prompt. They stand in the first call only.

@@ -62,3 +62,30 @@ func readDocument(blocks []troupe.Block) (document, error) {
 	}
 	return document{}, errNoDocument
 }
+
+// Asked reads the prompt of an agent that starts a workflow: its name, and below it the values of inputs. A line that
+// does not begin one goes on with the one before it.
+func Asked(prompt string) (name string, values map[string]string, err error) {
+	name, rest, _ := strings.Cut(strings.TrimSpace(prompt), "\n")
+	if name = strings.TrimSpace(name); name == "" {
+		return "", nil, errAsked
+	}
+	values = make(map[string]string)
+	last := ""
+	for line := range strings.Lines(rest) {
+		key, value, ok := strings.Cut(line, ":")
+		switch key = strings.TrimSpace(key); {
+		case ok && key != "" && !strings.ContainsAny(key, " \t"):
+			last = key
+			values[last] = strings.TrimSpace(value)
+		case strings.TrimSpace(line) == "" && last == "":
+		case last == "":
+			return "", nil, errAsked
+		default:
+			values[last] = strings.TrimSpace(values[last] + "\n" + strings.TrimRight(line, "\n"))
+		}
+	}
+	return name, values, nil
+}
+
+var errAsked = errors.New("the prompt of a workflow is its name, and below it its inputs, a line `name: value` each")

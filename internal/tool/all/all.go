@@ -10,6 +10,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/tool/agent"
 	"github.com/troupe-dev/troupe/internal/tool/board"
 	"github.com/troupe-dev/troupe/internal/tool/files"
+	"github.com/troupe-dev/troupe/internal/tool/monitor"
 	"github.com/troupe-dev/troupe/internal/tool/notebook"
 	"github.com/troupe-dev/troupe/internal/tool/plan"
 	"github.com/troupe-dev/troupe/internal/tool/question"
@@ -41,8 +42,10 @@ func Tools(o Options) ([]tool.Descriptor, error) {
 	if err != nil {
 		return nil, err
 	}
+	commands := shell.New(o.Shell)
 	return slices.Concat(
-		shell.New(o.Shell).Tools(),
+		commands.Tools(),
+		monitor.Tools(monitor.Options{Command: commands.Monitor, Watch: search.Watch}),
 		files.New(files.Options{Locks: locks}),
 		notebook.New(notebook.Options{Locks: locks}),
 		search.New(search.Options{}),
@@ -81,6 +84,6 @@ func ruleOnly() []tool.Descriptor {
 	}
 	know(troupe.AnyAgent, "TodoWrite", "TodoRead", "BashOutput", "KillShell", "LS", "MultiEdit", "NotebookRead",
 		"ListMcpResourcesTool", "ReadMcpResourceTool", "ToolSearch", "CallMcpTool")
-	know(troupe.BuiltInTypes, "CronCreate", "CronDelete", "Workflow", "Monitor")
+	know(troupe.BuiltInTypes, "CronCreate", "CronDelete", "Workflow")
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"path"
 	"path/filepath"
 	"slices"
@@ -55,17 +56,22 @@ func (globTool) Prepare(env tool.Env, input string) (tool.Prepared, error) {
 	if err := tool.Decode("Glob", input, in.fields()); err != nil {
 		return nil, err
 	}
-	if !doublestar.ValidatePattern(in.pattern) {
-		return nil, &tool.InputError{Tool: "Glob", Problem: "`pattern` is not a valid pattern: check its brackets " +
+	return parseGlob(env, "Glob", in.pattern, in.path)
+}
+
+// parseGlob reads a pattern of a call of the tool name, for files below a folder.
+func parseGlob(env tool.Env, name, given, folder string) (*globCall, error) {
+	if !doublestar.ValidatePattern(given) {
+		return nil, &tool.InputError{Tool: name, Problem: "`pattern` is not a valid pattern: check its brackets " +
 			"and braces"}
 	}
 	// What comes before the first wildcard is a folder, and may lead anywhere.
-	base, pattern := doublestar.SplitPattern(filepath.ToSlash(in.pattern))
+	base, pattern := doublestar.SplitPattern(filepath.ToSlash(given))
 	if slices.Contains(strings.Split(pattern, "/"), "..") {
-		return nil, &tool.InputError{Tool: "Glob", Problem: "`pattern` may not have .. after a wildcard; use path"}
+		return nil, &tool.InputError{Tool: name, Problem: "`pattern` may not have .. after a wildcard; use path"}
 	}
 	if !filepath.IsAbs(base) && !strings.HasPrefix(base, "~/") && base != "~" {
-		base = filepath.Join(env.Abs(in.path), base)
+		base = filepath.Join(env.Abs(folder), base)
 	}
 	base = env.Abs(base)
 	return &globCall{base: base, pattern: pattern, touched: tool.Touched(base)}, nil
@@ -120,35 +126,51 @@ func moved(env tool.Env, path string) tool.Output {
 	return tool.Errorf("%s leads to another place now than when the call was checked. Try again.", env.Rel(path))
 }
 
-// find returns the newest files, and how many there are.
-func (c *globCall) find(ctx context.Context, env tool.Env, real string) ([]found, int, error) {
+// selection is what of a folder the pattern means.
+func (c *globCall) selection(env tool.Env, real string) selection {
 	m := newMatcher(c.pattern)
 	s := selection{hidden: true, depth: -1, hides: hides(env, c.base, real),
 		wants: func(prefix, name string, _ fs.DirEntry) bool { return m.matches(prefix, name) }}
 	if !strings.Contains(c.pattern, "**") && !strings.Contains(c.pattern, "{") {
 		s.depth = strings.Count(c.pattern, "/") // it cannot match anything deeper
 	}
-	look := func(_ context.Context, b batch) []found {
-		var out []found
+	return s
+}
+
+// shown are the files of a batch that may be shown, by their paths from where the walk began.
+func shown(env tool.Env, b batch) iter.Seq2[string, fs.FileInfo] {
+	return func(yield func(string, fs.FileInfo) bool) {
 		for _, d := range b.files {
 			if d.Type()&fs.ModeSymlink != 0 && isHidden(env, tool.Resolve(filepath.Join(b.path, d.Name()))) {
 				continue
 			}
-			if info, err := d.Info(); err == nil { // else it was removed while we looked
-				out = append(out, found{b.rel + d.Name(), info.ModTime()})
+			// one that cannot be looked at was removed meanwhile
+			if info, err := d.Info(); err == nil && !yield(b.rel+d.Name(), info) {
+				return
 			}
+		}
+	}
+}
+
+// find returns the newest files, and how many there are.
+func (c *globCall) find(ctx context.Context, env tool.Env, real string) ([]found, int, error) {
+	look := func(_ context.Context, b batch) []found {
+		var out []found
+		for rel, info := range shown(env, b) {
+			out = append(out, found{rel, info.ModTime()})
 		}
 		return out
 	}
 	n := 0
 	var files []found
-	err := walk(ctx, real, s, func() func(context.Context, batch) []found { return look }, func(more []found) error {
-		n += len(more)
-		if files = append(files, more...); len(files) > maxHeld {
-			files = newest(files)
-		}
-		return nil
-	})
+	err := walk(ctx, real, c.selection(env, real), func() func(context.Context, batch) []found { return look },
+		func(more []found) error {
+			n += len(more)
+			if files = append(files, more...); len(files) > maxHeld {
+				files = newest(files)
+			}
+			return nil
+		})
 	return newest(files), n, err
 }
 

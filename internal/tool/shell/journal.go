@@ -21,6 +21,7 @@ type journal struct {
 	tail  []byte // the last of what was printed; enough that no secret is cut in two at logTail
 	total int64
 	lost  error // why the file does not have it all
+	told  bool  // its lines are told one by one, and not again at the end
 }
 
 func newJournal(env tool.Env) (*journal, error) {
@@ -31,7 +32,7 @@ func newJournal(env tool.Env) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &journal{path: env.Log, file: &kept{f: f, mask: env.Mask}}, nil
+	return &journal{path: env.Log, file: &kept{f: f, mask: env.Mask}, told: env.Line != nil}, nil
 }
 
 func (j *journal) add(p []byte) {
@@ -86,6 +87,9 @@ func (j *journal) report(ended, also string) string {
 			tool.FormatBytes(maxFile), j.path)
 	case !all:
 		where = fmt.Sprintf("Its output, %s, is in %s", tool.FormatBytes(j.total), j.path)
+	}
+	if j.told {
+		return lines(ended, also, where+".")
 	}
 	if all {
 		return lines(ended, also, where+":\n"+tail)

@@ -42,6 +42,8 @@ import (
 //go:embed bash.md
 var bashDoc string
 
+const bash = "Bash"
+
 const (
 	defaultTimeout = 120_000 // milliseconds
 	maxTimeout     = 600_000
@@ -116,7 +118,7 @@ func (in *bashInput) fields() []tool.Field {
 // Tools returns Bash.
 func (s *Shell) Tools() []tool.Descriptor {
 	d := tool.Describe(troupe.ToolFacts{
-		Name: "Bash", Class: troupe.ClassExec, Background: true, Argument: troupe.CommandArgument,
+		Name: bash, Class: troupe.ClassExec, Background: true, Argument: troupe.CommandArgument,
 		Aliases: []string{"run_shell", "shell"},
 		Misspellings: []string{
 			"sh", "zsh", "terminal", "cmd", "command", "commands", "console", "powershell", "exec", "execute",
@@ -133,7 +135,7 @@ func (s *Shell) Tools() []tool.Descriptor {
 // Prepare implements tool.Runner.
 func (s *Shell) Prepare(_ tool.Env, input string) (tool.Prepared, error) {
 	var in bashInput
-	if err := tool.Decode("Bash", input, in.fields()); err != nil {
+	if err := tool.Decode(bash, input, in.fields()); err != nil {
 		return nil, err
 	}
 	usual, most := defaultTimeout, maxTimeout
@@ -141,7 +143,7 @@ func (s *Shell) Prepare(_ tool.Env, input string) (tool.Prepared, error) {
 		usual, most = defaultLong, maxLong
 	}
 	if in.timeout > most {
-		return nil, &tool.InputError{Tool: "Bash", Problem: fmt.Sprintf("`timeout` must be at most %d, got %d; what "+
+		return nil, &tool.InputError{Tool: bash, Problem: fmt.Sprintf("`timeout` must be at most %d, got %d; what "+
 			"takes longer can run with run_in_background", most, in.timeout)}
 	}
 	if in.timeout == 0 {
@@ -153,11 +155,18 @@ func (s *Shell) Prepare(_ tool.Env, input string) (tool.Prepared, error) {
 	}, nil
 }
 
+// Monitor is a command in the background each line of which is told. Whoever judges calls judges it as one of Bash.
+func (s *Shell) Monitor(command, description string, timeout time.Duration) tool.Prepared {
+	return &call{shell: s, command: command, background: true, monitor: true, label: label(description, command),
+		timeout: timeout, most: maxLong}
+}
+
 type call struct {
 	shell      *Shell
 	command    string
 	label      string
 	background bool
+	monitor    bool // each line that it prints is told
 	timeout    time.Duration
 	most       int // milliseconds that timeout could have been
 	under      atomic.Pointer[underway]
@@ -166,7 +175,11 @@ type call struct {
 
 // Access implements tool.Prepared.
 func (c *call) Access() troupe.Access {
-	return troupe.Access{Class: troupe.ClassExec, Command: c.command}
+	out := troupe.Access{Class: troupe.ClassExec, Command: c.command}
+	if c.monitor {
+		out.Tool = bash
+	}
+	return out
 }
 
 // Preview implements tool.Previewer.
@@ -174,6 +187,9 @@ func (c *call) Preview(tool.Env) (string, bool) { return c.command, false }
 
 // Background implements tool.Backgrounder.
 func (c *call) Background() (name string, ok bool) { return c.label, c.background }
+
+// Monitors implements tool.Monitor.
+func (c *call) Monitors() bool { return c.monitor }
 
 // printed is what becomes of what a command prints.
 type printed interface {
@@ -234,7 +250,7 @@ func (c *call) run(ctx context.Context, env tool.Env, out *underway) (ending, er
 	defer c.shell.guard.remove(p.Pid)
 
 	var tests recogniser
-	told := newTeller(env.Shows)
+	told, by := newTeller(env.Shows), newLiner(env)
 	defer told.end()
 	held := make(chan bool, 1)
 	go func() {
@@ -242,6 +258,7 @@ func (c *call) run(ctx context.Context, env tool.Env, out *underway) (ending, er
 			tests.add(p)
 			out.add(p)
 			told.add(p)
+			by.add(p)
 		})
 	}()
 	c.under.Store(out)
@@ -249,6 +266,7 @@ func (c *call) run(ctx context.Context, env tool.Env, out *underway) (ending, er
 	_ = r.SetReadDeadline(time.Now().Add(c.shell.options.Drain)) // pipes support it
 	e.held = <-held
 	tests.end()
+	by.end()
 	e.tests = tests.count()
 	if watched := confined.Done(); env.Confine != nil && env.Confine.Level != troupe.LevelNone {
 		e.level, e.watched, e.cwd = env.Confine.Level.Meet(troupe.LevelWorkspace), &watched, env.Cwd

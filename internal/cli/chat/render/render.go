@@ -254,12 +254,16 @@ func (v *View) delivered(a *agent, b troupe.MailDelivered) {
 		case troupe.MailMessage:
 			v.line(a, v.paint(36, "← ")+console.MessageFrom(*m.Message)+":", troupe.JoinText(m.Blocks))
 		case troupe.MailTaskEnded:
-			if o := m.Ended; o != nil && o.Kind == troupe.TaskShell {
+			if o := m.Ended; o != nil && !o.Kind.OfSession() {
 				after := ""
 				if o.DurationMS > 0 { // it is not known of one that ended with its process
 					after = " after " + console.Duration(o.DurationMS)
 				}
 				v.line(a, fmt.Sprintf("● %s %s%s:", o.Task, console.EndWord(string(o.TaskStatus())), after), o.Name)
+			}
+		case troupe.MailMonitor:
+			if h := m.Heard; h != nil {
+				v.line(a, fmt.Sprintf("● %s tells:", h.Task), strings.Join(h.Lines, "\n"))
 			}
 		case troupe.MailFork:
 			if m.Forked.Refused != "" {
@@ -280,7 +284,7 @@ func (v *View) finished(a *agent, b troupe.ToolFinished) {
 	}
 	what := live.What(call, v.o.Cwd)
 	switch {
-	case b.Task != nil && b.Task.Kind == troupe.TaskAgent:
+	case b.Task != nil && b.Task.Kind.OfSession():
 		child := v.Cast.agent(troupe.SessionID(b.Task.ID))
 		child.background, child.shared = true, true
 		v.line(child, v.paint(2, "goes on in the background"), "")

@@ -314,7 +314,7 @@ func (w *Work) finished(a *worker, b troupe.ToolFinished, at time.Time) {
 	if len(a.calls) > 0 && !a.calls[0].started && !a.calls[0].waits {
 		a.calls[0].since = at // it may have waited for this one
 	}
-	if b.Task == nil || b.Task.Kind != troupe.TaskShell {
+	if b.Task == nil || b.Task.Kind.OfSession() {
 		return
 	}
 	text := b.Task.Name
@@ -332,7 +332,7 @@ func (w *Work) delivered(b troupe.MailDelivered) {
 			}
 			return q.id == m.ID
 		})
-		if o := m.Ended; o != nil && o.Kind == troupe.TaskShell {
+		if o := m.Ended; o != nil && !o.Kind.OfSession() {
 			w.commands = slices.DeleteFunc(w.commands, func(c *job) bool { return c.id == o.Task })
 		}
 	}
