@@ -303,7 +303,10 @@ func (l looking) known(ctx context.Context, row worktree.Row) wire.Worktree {
 		Branch: w.Branch, Base: row.Base.Commit, Dirty: row.Base.Dirty, Made: row.Made.UTC(),
 		Changed: row.Changed.UTC(), Bytes: row.Bytes}
 	if r := row.Result; r != nil && row.Ended {
-		out.Kept, out.Branch = r.Kept, cmp.Or(row.Ref, r.Branch, out.Branch)
+		if out.Kept = r.Kept; r.Unkept != "" {
+			out.Branch = "" // there is none yet
+		}
+		out.Branch = cmp.Or(row.Ref, r.Branch, out.Branch)
 		out.WorktreeSums = wire.WorktreeSums{Commits: r.Commits, Files: r.Files, Added: r.Added, Removed: r.Removed,
 			Conflicts: r.Conflicts}
 	}

@@ -111,6 +111,32 @@ func TestKeptAgain(t *testing.T) {
 	}
 }
 
+// TestSettledByALook: what an older version has noted of an agent that had changed nothing, and was woken in vain, as
+// not
+// kept is put aside by whoever lists the worktrees.
+func TestSettledByALook(t *testing.T) {
+	t.Parallel()
+	p := repositoryPlay(t)
+	w := inTree(t, p, "idle")
+	if res, err := p.a.keeper.Close(t.Context(), w, worktree.Ending{}); err != nil || !res.Gone {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	at, aside := filepath.Join(p.a.dirs.Workspaces(), string(w.Owner)), filepath.Join(p.a.dirs.Workspaces(), "spent",
+		string(w.Owner))
+	if err := os.Rename(aside, at); err != nil {
+		t.Fatal(err)
+	}
+	p.log(w.Owner, troupe.Ended{Outcome: troupe.Outcome{Status: troupe.Completed,
+		Workspace: &troupe.WorkspaceResult{Unkept: "it is not there"}}})
+	rows, err := p.look().list(t.Context(), "")
+	if err != nil || len(rows) != 0 {
+		t.Errorf("%+v, %v", rows, err)
+	}
+	if _, err := os.Stat(aside); err != nil {
+		t.Errorf("what its agent goes on from is gone: %v", err)
+	}
+}
+
 // TestMergedAnew: a merge of which nothing was written, for a file was changed meanwhile, is worked out anew, and not
 // for
 // ever.

@@ -166,7 +166,7 @@ func (k *Keeper) mergeTree(ctx context.Context, p place, rec *record, tree strin
 	if p.ws.Kind == troupe.WorkspaceTree {
 		var err error
 		if m.caller, err = k.callerOf(ctx, in.Folder); err != nil {
-			return err
+			return noCaller(in.Folder, err)
 		}
 	}
 	scratch := filepath.Join(p.folder, "merge.git")
