@@ -17,10 +17,9 @@ import (
 func (l looking) writeMerge(ctx context.Context, w troupe.Workspace, changes []worktree.Change, declined []string) (
 	written []string, undo string, err error,
 ) {
-	sweepFor(changes)
 	s, err := l.app.trees.session(ctx, w.Session())
 	if isNotFound(err) || err == nil && len(changes) == 0 {
-		written, err = worktree.Apply(w.Of, changes)
+		written, err = writeAll(w.Of, changes)
 		return written, "", err
 	}
 	if err != nil {
@@ -34,7 +33,7 @@ func (l looking) writeMerge(ctx context.Context, w troupe.Workspace, changes []w
 	if err != nil {
 		return nil, "", fmt.Errorf("undo could not be prepared: %w", err)
 	}
-	written, err = worktree.Apply(w.Of, changes)
+	written, err = writeAll(w.Of, changes)
 	e.Files = e.Files[:len(written)]
 	if err := journal.finish(e); err != nil { // the files speak for themselves
 		l.app.env.Log.Warn("note the end of a merge", "session", s.Root, "err", err)

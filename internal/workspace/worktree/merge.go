@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -169,7 +170,7 @@ func (k *Keeper) mergeTree(ctx context.Context, p place, rec *record, tree strin
 			return noCaller(in.Folder, err)
 		}
 	}
-	scratch := filepath.Join(p.folder, "merge.git")
+	scratch := scratchOf(p.folder)
 	if err := removeTree(scratch); err != nil {
 		return err
 	}
@@ -179,6 +180,27 @@ func (k *Keeper) mergeTree(ctx context.Context, p place, rec *record, tree strin
 	}
 	if gone := removeTree(scratch); err == nil {
 		err = gone
+	}
+	return err
+}
+
+// scratchOf is where the repository of a computation is. A process that is killed leaves it, half made as it is.
+func scratchOf(folder string) string { return filepath.Join(folder, "merge.git") }
+
+// Tidy removes what computations of merges have left whose process was killed: nothing is kept there.
+func Tidy(ctx context.Context, k *Keeper) error {
+	left, err := filepath.Glob(scratchOf(filepath.Join(k.data, "*")))
+	for _, scratch := range left {
+		id := filepath.Base(filepath.Dir(scratch))
+		if _, ok := troupe.ParseSessionID(id); !ok {
+			continue
+		}
+		_, release, busy := k.holdFor(ctx, id, 0)
+		if busy != nil {
+			continue // it is at work
+		}
+		err = errors.Join(err, removeTree(scratch))
+		release()
 	}
 	return err
 }

@@ -71,7 +71,7 @@ const saveMost = 10 * time.Minute
 
 // save stores the content of a folder in the keeper, and what the agent's repository there refers to.
 func (k *Keeper) save(ctx context.Context, p place, rec *record, folder string, changed []string) (saved, error) {
-	out, err := k.saveNow(ctx, p, rec, folder, changed)
+	out, err := saveNow(ctx, k, p, rec, folder, changed)
 	if err == nil || p.ws.Kind != troupe.WorkspaceTree {
 		return out, err
 	}
@@ -81,7 +81,7 @@ func (k *Keeper) save(ctx context.Context, p place, rec *record, folder string, 
 	return out, err
 }
 
-func (k *Keeper) saveNow(ctx context.Context, p place, rec *record, folder string, changed []string) (saved, error) {
+func saveNow(ctx context.Context, k *Keeper, p place, rec *record, folder string, changed []string) (saved, error) {
 	ctx, cancel := context.WithTimeout(ctx, saveMost)
 	defer cancel()
 	r, err := k.keeper(p)

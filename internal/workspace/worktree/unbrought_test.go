@@ -21,7 +21,8 @@ func TestUnbrought(t *testing.T) {
 			t.Fatal(err)
 		}
 		res := b.close(ws)
-		if (res.Unkept != "") != works || res.Gone || res.Branch != "" || !strings.Contains(res.Kept, "not be brought") ||
+		if (res.Unkept != "") != works || res.Gone || res.Branch != "" ||
+			!strings.Contains(res.Kept, "not be brought") ||
 			strings.Contains(res.Unkept, "there can be no worktree") {
 			t.Errorf("works %v: %+v", works, res)
 		}
