@@ -31,7 +31,7 @@ func (m merger) Merge(env tool.Env, name, take string) (out toolworktree.Merging
 	if err != nil {
 		return out, err
 	}
-	got, declined, err := mergeTaking(m.guard.ctx(), m.app.keeper, row.Workspace, into, take)
+	got, err := mergeTaking(m.guard.ctx(), m.app.keeper, row.Workspace, into, take)
 	if err != nil {
 		return out, err
 	}
@@ -56,7 +56,7 @@ func (m merger) Merge(env tool.Env, name, take string) (out toolworktree.Merging
 		touched, err := applyMerge(ctx, m.app.keeper, row.Workspace.Of, got.Changes, keep)
 		brought(ctx, m.app, row.Workspace, got.Changes[:len(touched)])
 		if err == nil && take != "" {
-			err = m.app.keeper.Decline(ctx, row.Workspace, declined)
+			err = m.app.keeper.Decline(ctx, row.Workspace, got.own)
 		}
 		return touched, err
 	}
@@ -315,7 +315,7 @@ func fileNames(paths []string) string {
 }
 
 // mergeText is what a person is asked about.
-func mergeText(w troupe.Workspace, m worktree.Merged) string {
+func mergeText(w troupe.Workspace, m taking) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "merge the worktree %s: %d files (+%d -%d lines)\n", w.Name, m.Files, m.Added, m.Removed)
 	for _, c := range m.Changes {
@@ -326,7 +326,11 @@ func mergeText(w troupe.Workspace, m worktree.Merged) string {
 		case c.Was == "":
 			what = "create"
 		}
-		fmt.Fprintf(&b, "%s %s\n", what, troupe.VisibleLine(c.Path))
+		fmt.Fprintf(&b, "%s %s", what, troupe.VisibleLine(c.Path))
+		if names, is := m.over[c.Path]; is {
+			b.WriteString(", in place of " + cmp.Or(troupe.VisibleLine(names), "what is there now"))
+		}
+		b.WriteString("\n")
 	}
 	return b.String()
 }

@@ -122,7 +122,7 @@ func untilStill(merge func() (wire.MergedWorktree, error)) (wire.MergedWorktree,
 // mergeOnce works out a merge and writes it. ErrMoved: nothing was written, for a file was changed meanwhile.
 func (l looking) mergeOnce(ctx context.Context, work troupe.Workspace, m wire.WorktreeMerge, out wire.MergedWorktree) (
 	wire.MergedWorktree, error) {
-	merged, declined, protected, err := l.merge(ctx, work, m.Take)
+	merged, protected, err := l.merge(ctx, work, m.Take)
 	if err != nil {
 		return out, err
 	}
@@ -131,9 +131,9 @@ func (l looking) mergeOnce(ctx context.Context, work troupe.Workspace, m wire.Wo
 	for _, c := range merged.Conflicts {
 		out.Conflicts = append(out.Conflicts, shownConflict(c))
 	}
-	if len(declined) > 0 && len(merged.Conflicts) == 0 {
+	if len(merged.own) > 0 && len(merged.Conflicts) == 0 {
 		out.Already = false // what is kept is not the agent's
-		for _, path := range declined {
+		for _, path := range merged.own {
 			out.Left = append(out.Left, fmt.Sprintf("%s: yours is kept; what the agent did there is on its branch %s "+
 				"alone",
 				path, out.Worktree.Branch))
@@ -151,34 +151,34 @@ func (l looking) mergeOnce(ctx context.Context, work troupe.Workspace, m wire.Wo
 		return is
 	})
 	if m.DryRun {
-		out.Files = mergedFiles(changes)
+		out.Files = mergedFiles(changes, merged.over)
 		return out, nil
 	}
-	err = l.bring(ctx, work, changes, declined, m.Take != "" && len(merged.Conflicts) == 0, &out)
+	err = l.bring(ctx, work, merged, changes, m.Take != "" && len(merged.Conflicts) == 0, &out)
 	return out, err
 }
 
 // bring writes what was worked out, and then remembers what was declined if that is decided by it. If it is stopped
 // part-way, what was written is said and nothing is decided. ErrMoved: nothing was written.
-func (l looking) bring(ctx context.Context, w troupe.Workspace, changes []worktree.Change, declined []string,
+func (l looking) bring(ctx context.Context, w troupe.Workspace, merged taking, changes []worktree.Change,
 	decides bool, out *wire.MergedWorktree) error {
-	written, undo, err := l.writeMerge(ctx, w, changes, declined)
+	written, undo, err := l.writeMerge(ctx, w, changes, merged.own)
 	done := changes[:len(written)]
-	out.Undo, out.Files = undo, mergedFiles(done)
+	out.Undo, out.Files = undo, mergedFiles(done, merged.over)
 	if len(written) == 0 && errors.Is(err, worktree.ErrMoved) {
 		return err
 	}
 	if err != nil {
 		out.Stopped, err = err.Error(), nil
 	} else if decides {
-		err = l.keeper.Decline(ctx, w, declined)
+		err = l.keeper.Decline(ctx, w, merged.own)
 	}
 	brought(ctx, l.app, w, done)
 	return err
 }
 
 // mergedFiles says what was done to each file.
-func mergedFiles(changes []worktree.Change) []wire.MergedFile {
+func mergedFiles(changes []worktree.Change, over map[string]string) []wire.MergedFile {
 	out := []wire.MergedFile{}
 	for _, c := range changes {
 		f := wire.MergedFile{Path: c.Path, Action: wire.MergeChanged, Uncommitted: c.Uncommitted}
@@ -187,6 +187,9 @@ func mergedFiles(changes []worktree.Change) []wire.MergedFile {
 			f.Action = wire.MergeRemoved
 		case c.Was == "":
 			f.Action = wire.MergeNew
+		}
+		if names, is := over[c.Path]; is {
+			f.Over = &names
 		}
 		out = append(out, f)
 	}
@@ -317,14 +320,14 @@ func (l looking) shown(ctx context.Context, row worktree.Row) wire.Worktree {
 		}
 		return out
 	}
-	merged, _, _, err := l.merge(ctx, row.Workspace, "")
+	merged, _, err := l.merge(ctx, row.Workspace, "")
 	out.Declined = merged.Declined
 	switch {
 	case err != nil && row.Ended:
 		out.State, out.Problem = wire.WorktreeUnmerged, err.Error()
 	case err != nil:
 		out.State, out.Problem = wire.WorktreeUnknown, err.Error()
-	case merged.Already && (row.Worked || out.Files > 0), l.rewritten(ctx, row, merged):
+	case merged.Already && (row.Worked || out.Files > 0), l.rewritten(ctx, row, merged.Merged):
 		out.State, out.Conflicts = wire.WorktreeMerged, nil
 	case merged.Already:
 		out.State = wire.WorktreeEmpty
@@ -385,16 +388,16 @@ func (l looking) hidden(p *policy, w troupe.Workspace) func(path string) bool {
 
 // merge works out what merging a worktree into the folder that it is beside would write, and which paths there a merge
 // may not write.
-func (l looking) merge(ctx context.Context, w troupe.Workspace, take string) (out worktree.Merged, declined []string,
+func (l looking) merge(ctx context.Context, w troupe.Workspace, take string) (out taking,
 	protected func(string) (string, bool), err error) {
 	p, err := l.app.policyOf(w.From)
 	if err != nil {
-		return out, nil, nil, err
+		return out, nil, err
 	}
 	run, err := p.hookFiles(l.app, w.From)
 	if err != nil {
-		return out, nil, nil, err
+		return out, nil, err
 	}
-	out, declined, err = mergeTaking(ctx, l.keeper, w, worktree.Into{Hidden: l.hidden(p, w)}, take)
-	return out, declined, config.Protect([]string{w.Of}, l.app.dirs, p.settings.Sandbox.DenyWrite, run...).Covers, err
+	out, err = mergeTaking(ctx, l.keeper, w, worktree.Into{Hidden: l.hidden(p, w)}, take)
+	return out, config.Protect([]string{w.Of}, l.app.dirs, p.settings.Sandbox.DenyWrite, run...).Covers, err
 }

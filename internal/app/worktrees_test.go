@@ -296,20 +296,21 @@ func TestMergeStopped(t *testing.T) {
 	p := repositoryPlay(t)
 	w := inTree(t, p, "stopped", "a.txt", "b.txt")
 	look := p.look()
-	merged, _, _, err := look.merge(t.Context(), w, "")
+	merged, _, err := look.merge(t.Context(), w, "")
 	if err != nil || len(merged.Changes) != 2 {
 		t.Fatalf("%+v, %v", merged, err)
 	}
 	out := wire.MergedWorktree{}
 	p.put("a.txt", "mine\n")
-	err = look.bring(t.Context(), w, merged.Changes, nil, false, &out)
+	err = look.bring(t.Context(), w, merged, merged.Changes, false, &out)
 	if !errors.Is(err, worktree.ErrMoved) || len(out.Files) > 0 || out.Undo != "" ||
 		strings.Count(err.Error(), "changed") != 1 || strings.Count(err.Error(), "a.txt") != 1 {
 		t.Errorf("%+v, %v", out, err)
 	}
 	p.put("a.txt", "a\n")
 	p.put("b.txt/mine", "meanwhile\n")
-	if err := look.bring(t.Context(), w, merged.Changes, []string{p.path("b.txt")}, true, &out); err != nil {
+	merged.own = []string{p.path("b.txt")}
+	if err := look.bring(t.Context(), w, merged, merged.Changes, true, &out); err != nil {
 		t.Fatal(err)
 	}
 	if want := []wire.MergedFile{{Path: p.path("a.txt"), Action: wire.MergeChanged}}; !slices.Equal(out.Files, want) ||
@@ -321,7 +322,7 @@ func TestMergeStopped(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	if merged, _, _, err = look.merge(t.Context(), w, ""); err != nil || len(merged.Declined) > 0 {
+	if merged, _, err = look.merge(t.Context(), w, ""); err != nil || len(merged.Declined) > 0 {
 		t.Errorf("it was decided about: %+v, %v", merged, err)
 	}
 	record, err := os.ReadFile(filepath.Join(p.a.dirs.Workspaces(), string(w.Owner), "record.json"))

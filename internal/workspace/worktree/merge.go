@@ -110,9 +110,9 @@ type merging struct {
 	given  string // the base, with what was handed of the caller's and taken over
 	ours   string
 	theirs string
-	raw    string            // what the workspace has, with markers that were handed to it; theirs is without
-	marks  []string          // the files that have them
-	came   map[string]string // whose work came to the caller's files before, by their paths; nil: not looked up yet
+	raw    string          // what the workspace has, with markers that were handed to it; theirs is without
+	marks  []string        // the files that have them
+	came   map[string]came // whose work is on the caller's side of files that conflict, by their paths
 }
 
 // merging prepares a computation, and does it while nothing else goes on with the workspace.
@@ -362,6 +362,7 @@ func (m *merging) merge(ctx context.Context) (Merged, error) {
 	if err != nil {
 		return out, err
 	}
+	m.whose(ctx, o)
 	out.Conflicts = m.conflicts(o)
 	deltas, err := m.r.deltas(ctx, m.ours, o.tree)
 	if err != nil {
