@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/internal/workspace"
@@ -45,6 +46,7 @@ func (a worktrees) PruneWorktrees(ctx context.Context, p wire.WorktreePrune) ([]
 			done.Why = err.Error() // it keeps none of the others
 		}
 		out = append(out, done)
+		api.Progress(ctx)(len(rows)+len(out), 2*len(rows))
 	}
 	if len(p.Names) == 0 && !p.DryRun {
 		return out, look.sweep(ctx, p.Cwd, p.All)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -20,7 +21,8 @@ func (l looking) names(_ context.Context, of string) ([]worktree.Row, error) {
 // list is names with that look. Those whose agents' ends could not be kept are closed first,
 // if what stood against it is gone by now.
 func (l looking) list(ctx context.Context, of string) ([]worktree.Row, error) {
-	rows, err := l.keeper.List(ctx, of)
+	tell := api.Progress(ctx)
+	rows, err := l.keeper.List(ctx, of, func(done, all int) { tell(done, 2*all) }) // each is judged afterwards
 	if err != nil {
 		return nil, err
 	}

@@ -30,12 +30,13 @@ func (a worktrees) Worktrees(ctx context.Context, q wire.WorktreeQuery) ([]wire.
 		return nil, err
 	}
 	out := []wire.Worktree{}
-	for _, row := range rows {
+	for i, row := range rows {
 		if q.Names {
 			out = append(out, look.known(ctx, row))
-		} else {
-			out = append(out, look.shown(ctx, row))
+			continue
 		}
+		out = append(out, look.shown(ctx, row))
+		api.Progress(ctx)(len(rows)+i+1, 2*len(rows))
 	}
 	return out, nil
 }
@@ -122,7 +123,7 @@ func untilStill(merge func() (wire.MergedWorktree, error)) (wire.MergedWorktree,
 // mergeOnce works out a merge and writes it. ErrMoved: nothing was written, for a file was changed meanwhile.
 func (l looking) mergeOnce(ctx context.Context, work troupe.Workspace, m wire.WorktreeMerge, out wire.MergedWorktree) (
 	wire.MergedWorktree, error) {
-	merged, protected, err := l.merge(ctx, work, m.Take)
+	merged, protected, err := l.merge(ctx, work, m.Take, false)
 	if err != nil {
 		return out, err
 	}
@@ -315,12 +316,12 @@ func (l looking) shown(ctx context.Context, row worktree.Row) wire.Worktree {
 		return out
 	case row.Ended && !row.Unmerged:
 		out.Declined = row.Declined
-		if out.State = wire.WorktreeMerged; out.Files == 0 && out.Commits == 0 {
+		if out.State = wire.WorktreeMerged; out.Files == 0 && out.Commits == 0 && !(row.Since && row.Worked) {
 			out.State = wire.WorktreeEmpty
 		}
 		return out
 	}
-	merged, _, err := l.merge(ctx, row.Workspace, "")
+	merged, _, err := l.merge(ctx, row.Workspace, "", true)
 	out.Declined = merged.Declined
 	switch {
 	case err != nil && row.Ended:
@@ -336,7 +337,7 @@ func (l looking) shown(ctx context.Context, row worktree.Row) wire.Worktree {
 		for _, c := range merged.Conflicts {
 			out.Conflicts = append(out.Conflicts, strings.TrimPrefix(c.Path, row.Workspace.Of+"/"))
 		}
-		if !row.Ended {
+		if !row.Ended || row.Since {
 			out.Files, out.Added, out.Removed = merged.Files, merged.Added, merged.Removed
 		}
 	}
@@ -387,8 +388,8 @@ func (l looking) hidden(p *policy, w troupe.Workspace) func(path string) bool {
 }
 
 // merge works out what merging a worktree into the folder that it is beside would write, and which paths there a merge
-// may not write.
-func (l looking) merge(ctx context.Context, w troupe.Workspace, take string) (out taking,
+// may not write. listed: it is not for a merge, but to show what one would do.
+func (l looking) merge(ctx context.Context, w troupe.Workspace, take string, listed bool) (out taking,
 	protected func(string) (string, bool), err error) {
 	p, err := l.app.policyOf(w.From)
 	if err != nil {
@@ -398,6 +399,7 @@ func (l looking) merge(ctx context.Context, w troupe.Workspace, take string) (ou
 	if err != nil {
 		return out, nil, err
 	}
-	out, err = mergeTaking(ctx, l.keeper, w, worktree.Into{Hidden: l.hidden(p, w)}, take)
+	out, err = mergeTaking(ctx, l.keeper, w, worktree.Into{Hidden: l.hidden(p, w),
+		Listed: listed}, take)
 	return out, config.Protect([]string{w.Of}, l.app.dirs, p.settings.Sandbox.DenyWrite, run...).Covers, err
 }

@@ -296,7 +296,7 @@ func TestMergeStopped(t *testing.T) {
 	p := repositoryPlay(t)
 	w := inTree(t, p, "stopped", "a.txt", "b.txt")
 	look := p.look()
-	merged, _, err := look.merge(t.Context(), w, "")
+	merged, _, err := look.merge(t.Context(), w, "", false)
 	if err != nil || len(merged.Changes) != 2 {
 		t.Fatalf("%+v, %v", merged, err)
 	}
@@ -322,7 +322,7 @@ func TestMergeStopped(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	if merged, _, err = look.merge(t.Context(), w, ""); err != nil || len(merged.Declined) > 0 {
+	if merged, _, err = look.merge(t.Context(), w, "", false); err != nil || len(merged.Declined) > 0 {
 		t.Errorf("it was decided about: %+v, %v", merged, err)
 	}
 	record, err := os.ReadFile(filepath.Join(p.a.dirs.Workspaces(), string(w.Owner), "record.json"))

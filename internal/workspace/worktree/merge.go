@@ -29,6 +29,8 @@ type Into struct {
 	Anew bool
 	// had is the tree that the caller has, in the place of what is in its folder; "": that.
 	had string
+	// Listed: it is only to be shown, so of the caller's files those are looked at that can matter to it.
+	Listed bool
 	// Judge is asked about the files that conflict before they are handed back; nil: nobody has to be.
 	Judge func(paths []string) error
 }
@@ -339,6 +341,11 @@ func (m *merging) look(ctx context.Context) (scan, error) {
 		s, err := m.r.sortOut(ctx, m.in.Folder, fields(list))
 		s.gone = nil
 		return s, err
+	}
+	if m.in.Listed && m.caller != nil && len(m.rec.Handed) == 0 {
+		if s, all, err := m.few(ctx); err != nil || all {
+			return s, err
+		}
 	}
 	s, err := m.r.scan(ctx, m.in.Folder)
 	switch {
