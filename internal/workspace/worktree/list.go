@@ -117,7 +117,7 @@ func looked(ctx context.Context, k *Keeper, rec *record, callers map[string]*cal
 		return row, nil
 	}
 	if row.There && row.Ended { // it stayed, and may hold something else by now
-		kept, row.Since = p.since(ctx, rec, kept)
+		kept, row.Since = sinceEnd(ctx, p, rec, kept)
 	}
 	row.Tip, row.Worked = kept.tip(rec), p.worked(ctx, rec, kept)
 	c, known := callers[p.ws.Of]
@@ -138,9 +138,10 @@ func looked(ctx context.Context, k *Keeper, rec *record, callers map[string]*cal
 	return row, ctx.Err()
 }
 
-// since is what is kept of a folder that stayed after its agent's end, with what it holds now; differs reports whether
+// sinceEnd is what is kept of a folder that stayed after its agent's end, with what it holds now; differs reports
+// whether
 // that is something else than it held then. Where it cannot be looked at, it is as it was.
-func (p place) since(ctx context.Context, rec *record, was kept) (now kept, differs bool) {
+func sinceEnd(ctx context.Context, p place, rec *record, was kept) (now kept, differs bool) {
 	held, release, err := p.k.holdFor(ctx, string(rec.Workspace.Owner), listWait)
 	if err != nil {
 		return was, false

@@ -59,7 +59,8 @@ func TestNamesAskNothing(t *testing.T) {
 	}
 }
 
-// TestListOfChangedSince: a folder that stayed after its agent's end and was changed since is listed by what it holds now.
+// TestListOfChangedSince: a folder that stayed after its agent's end and was changed since is listed by what it holds
+// now.
 func TestListOfChangedSince(t *testing.T) {
 	b := newBench(t)
 	ws := b.made("stays")

@@ -343,7 +343,7 @@ func (m *merging) look(ctx context.Context) (scan, error) {
 		return s, err
 	}
 	if m.in.Listed && m.caller != nil && len(m.rec.Handed) == 0 {
-		if s, all, err := m.few(ctx); err != nil || all {
+		if s, all, err := few(ctx, m); err != nil || all {
 			return s, err
 		}
 	}

@@ -12,7 +12,7 @@ const fewMost = 2000
 // few looks at the files alone that the workspace has changed, or had changed when it was merged before: no other
 // matters to a merge, unless the caller has moved one of them away or has something else in its place. Then it is not
 // all.
-func (m *merging) few(ctx context.Context) (s scan, all bool, err error) {
+func few(ctx context.Context, m *merging) (s scan, all bool, err error) {
 	had := map[string]bool{} // by their names: the base has it
 	for name := range m.rec.Declined {
 		had[name] = true
