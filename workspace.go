@@ -212,8 +212,9 @@ type WorkspaceResult struct {
 	Left   []string `json:"left,omitempty"`
 	// NotMerged is why it was not merged, or not all of it, although that was wished for.
 	NotMerged string `json:"not_merged,omitempty"`
-	// Unkept is why what is in the folder could not be kept elsewhere: so it is not known what that is, and the next
-	// process that takes the session's tree up comes to the end of the run again. "": it was kept.
+	// Unkept is why what is in the folder could not be kept elsewhere, or not be brought to the caller's repository: it
+	// is in no branch there then, and the next process that takes the session's tree up comes to the end of the run
+	// again. Without a Tip it is not known what it is. "": it was kept.
 	Unkept string `json:"unkept,omitempty"`
 	// Gone: the folder was removed, as all of it can be had from kept refs. Else Kept says why it stays.
 	Gone bool   `json:"gone,omitempty"`

@@ -12,6 +12,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/sandbox"
 	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/workspace/worktree"
 )
 
 // olderThan lists the root sessions of which nothing is at work and in which nothing has
@@ -106,6 +107,13 @@ func settle(a *App) {
 	}
 	if err != nil {
 		a.warnings = append(a.warnings, "what a command of a killed troupe left: "+err.Error())
+	}
+}
+
+// tidyMerges removes what killed merges have left. Whatever begins to host does it, and whoever looks at worktrees.
+func tidyMerges(ctx context.Context, a *App) {
+	if err := worktree.Tidy(ctx, a.keeper); err != nil {
+		a.env.Log.Warn("remove what killed merges have left", "err", err)
 	}
 }
 

@@ -17,10 +17,9 @@ import (
 func (l looking) writeMerge(ctx context.Context, w troupe.Workspace, changes []worktree.Change, declined []string) (
 	written []string, undo string, err error,
 ) {
-	sweepFor(changes)
 	s, err := l.app.trees.session(ctx, w.Session())
 	if isNotFound(err) || err == nil && len(changes) == 0 {
-		written, err = worktree.Apply(w.Of, changes)
+		written, err = writeAll(w.Of, changes)
 		return written, "", err
 	}
 	if err != nil {
@@ -34,7 +33,7 @@ func (l looking) writeMerge(ctx context.Context, w troupe.Workspace, changes []w
 	if err != nil {
 		return nil, "", fmt.Errorf("undo could not be prepared: %w", err)
 	}
-	written, err = worktree.Apply(w.Of, changes)
+	written, err = writeAll(w.Of, changes)
 	e.Files = e.Files[:len(written)]
 	if err := journal.finish(e); err != nil { // the files speak for themselves
 		l.app.env.Log.Warn("note the end of a merge", "session", s.Root, "err", err)
@@ -80,22 +79,36 @@ func (l looking) beginMerge(ctx context.Context, root troupe.SessionID, w troupe
 // often, too, a merge is worked out anew of which nothing could be written.
 const mergeTries = 3
 
+// taking is a merge in which one side may be taken of files that both have changed.
+type taking struct {
+	worktree.Merged
+
+	// own are the files of which the folder's side is taken, over those of which the agent's is, with the names of
+	// the worktrees whose work goes by it.
+	own  []string
+	over map[string]string
+}
+
 // mergeTaking works out a merge in which one side is taken of files that both have changed; take is "" for neither.
-// declined are those of which the folder's own side is taken.
 func mergeTaking(ctx context.Context, k *worktree.Keeper, w troupe.Workspace, into worktree.Into, take string) (
-	out worktree.Merged, declined []string, err error) {
+	out taking, err error) {
 	into.Anew = take != "" // whoever takes a side may take another one than before
 	for range mergeTries {
-		if out, err = k.Merge(ctx, w, into); err != nil || take == "" || len(out.Conflicts) == 0 {
+		if out.Merged, err = k.Merge(ctx, w, into); err != nil || take == "" || len(out.Conflicts) == 0 {
 			break
 		}
 		for _, c := range out.Conflicts {
-			if take == wire.TakeTheirs {
-				into.Theirs = append(into.Theirs, c.Path)
-			} else {
+			if take != wire.TakeTheirs {
 				into.Ours = append(into.Ours, c.Path)
+				continue
 			}
+			into.Theirs = append(into.Theirs, c.Path)
+			if out.over == nil {
+				out.over = map[string]string{}
+			}
+			out.over[c.Path] = c.Over
 		}
 	}
-	return out, into.Ours, err
+	out.own = into.Ours
+	return out, err
 }

@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -32,7 +31,7 @@ func (m merger) Merge(env tool.Env, name, take string) (out toolworktree.Merging
 	if err != nil {
 		return out, err
 	}
-	got, declined, err := mergeTaking(m.guard.ctx(), m.app.keeper, row.Workspace, into, take)
+	got, err := mergeTaking(m.guard.ctx(), m.app.keeper, row.Workspace, into, take)
 	if err != nil {
 		return out, err
 	}
@@ -54,10 +53,10 @@ func (m merger) Merge(env tool.Env, name, take string) (out toolworktree.Merging
 	}
 	out.Text = mergeText(row.Workspace, got)
 	out.Apply = func(ctx context.Context, keep func([]byte) (string, error)) ([]troupe.FileTouch, error) {
-		touched, err := applyMerge(ctx, row.Workspace.Of, got.Changes, keep)
+		touched, err := applyMerge(ctx, m.app.keeper, row.Workspace.Of, got.Changes, keep)
 		brought(ctx, m.app, row.Workspace, got.Changes[:len(touched)])
 		if err == nil && take != "" {
-			err = m.app.keeper.Decline(ctx, row.Workspace, declined)
+			err = m.app.keeper.Decline(ctx, row.Workspace, got.own)
 		}
 		return touched, err
 	}
@@ -220,18 +219,14 @@ func (m merger) rows(s troupe.Session) (out []worktree.Row, err error) {
 }
 
 // applyMerge writes what was worked out, if every file still holds what it held then: all of it or, as far as that can
-// be told before, nothing.
-func applyMerge(ctx context.Context, of string, changes []worktree.Change, keep func([]byte) (string, error)) (
-	touched []troupe.FileTouch, err error) {
-	sweepFor(changes)
-	staged := make([]*files.Staged, len(changes))
-	defer func() {
-		for i, s := range staged {
-			if s != nil && i >= len(touched) {
-				err = errors.Join(err, s.Discard())
-			}
-		}
-	}()
+// be told before, nothing. No other merge is written into the folder meanwhile.
+func applyMerge(ctx context.Context, k *worktree.Keeper, of string, changes []worktree.Change,
+	keep func([]byte) (string, error)) (touched []troupe.FileTouch, err error) {
+	ctx, release, err := worktree.Writing(ctx, k, of)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	touches := make([]troupe.FileTouch, len(changes))
 	for i, c := range changes {
 		if err := ctx.Err(); err != nil {
@@ -240,31 +235,19 @@ func applyMerge(ctx context.Context, of string, changes []worktree.Change, keep 
 		if touches[i], err = touchOf(c, keep); err != nil {
 			return nil, err
 		}
-		if c.Link || c.WasLink {
-			continue
-		}
-		content := &c.Content
-		if c.Gone {
-			content = nil
-		}
-		if staged[i], err = files.Stage(c.Path, c.Was, content, fs.FileMode(c.Mode).Perm()); err != nil {
-			return nil, fmt.Errorf("%s: %w", c.Path, err)
-		}
-		runs := fs.FileMode(c.Mode)&0o111 != 0
-		if was := staged[i].Mode(); !c.Gone && was != 0 && c.Mode != 0 && (was&0o111 != 0) != runs {
-			// Before it has its name: by then another file may lie there.
-			if err := staged[i].Executable(runs); err != nil {
-				return nil, fmt.Errorf("%s: %w", c.Path, err)
-			}
-		}
 	}
-	for i, c := range changes {
-		if err := publish(of, staged[i], c); err != nil {
-			return touched, fmt.Errorf("%s: %w; %d of %d files are merged", c.Path, err, i, len(changes))
-		}
-		touched = append(touched, touches[i])
+	written, err := writeAll(of, changes)
+	return touches[:len(written)], err
+}
+
+// writeAll writes the files of a merge, whoever merges. The error says how many of them are.
+func writeAll(of string, changes []worktree.Change) (written []string, err error) {
+	sweepFor(changes)
+	written, err = worktree.Apply(of, changes)
+	if err != nil && len(written) > 0 {
+		err = fmt.Errorf("%w; %d of %d files are merged", err, len(written), len(changes))
 	}
-	return touched, nil
+	return written, err
 }
 
 // sweepFor removes what merges that were killed have left beside the files that one writes. Whoever merges again writes
@@ -320,15 +303,6 @@ func touchOf(c worktree.Change, keep func([]byte) (string, error)) (t troupe.Fil
 	return t, nil
 }
 
-// publish makes one change. Links are made here.
-func publish(of string, s *files.Staged, c worktree.Change) error {
-	if s != nil {
-		return s.Publish()
-	}
-	_, err := worktree.Apply(of, []worktree.Change{c})
-	return err
-}
-
 // nameOf is a file's name as it stands in what a model is told: on one line, and no mark of the runtime's.
 func nameOf(path string) string { return troupe.Escape(troupe.VisibleLine(path)) }
 
@@ -341,7 +315,7 @@ func fileNames(paths []string) string {
 }
 
 // mergeText is what a person is asked about.
-func mergeText(w troupe.Workspace, m worktree.Merged) string {
+func mergeText(w troupe.Workspace, m taking) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "merge the worktree %s: %d files (+%d -%d lines)\n", w.Name, m.Files, m.Added, m.Removed)
 	for _, c := range m.Changes {
@@ -352,7 +326,11 @@ func mergeText(w troupe.Workspace, m worktree.Merged) string {
 		case c.Was == "":
 			what = "create"
 		}
-		fmt.Fprintf(&b, "%s %s\n", what, troupe.VisibleLine(c.Path))
+		fmt.Fprintf(&b, "%s %s", what, troupe.VisibleLine(c.Path))
+		if names, is := m.over[c.Path]; is {
+			b.WriteString(", in place of " + cmp.Or(troupe.VisibleLine(names), "what is there now"))
+		}
+		b.WriteString("\n")
 	}
 	return b.String()
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -20,7 +21,8 @@ func (l looking) names(_ context.Context, of string) ([]worktree.Row, error) {
 // list is names with that look. Those whose agents' ends could not be kept are closed first,
 // if what stood against it is gone by now.
 func (l looking) list(ctx context.Context, of string) ([]worktree.Row, error) {
-	rows, err := l.keeper.List(ctx, of)
+	tell := api.Progress(ctx)
+	rows, err := l.keeper.List(ctx, of, func(done, all int) { tell(done, 2*all) }) // each is judged afterwards
 	if err != nil {
 		return nil, err
 	}
@@ -35,34 +37,47 @@ func (l looking) list(ctx context.Context, of string) ([]worktree.Row, error) {
 	return l.keeper.List(ctx, of)
 }
 
-// keepAgain closes the folder of an agent whose work could not be kept at its end, and reports whether it could. Where
-// a process has the tree, others may work in the folder; then that process does it, or the next.
+// keepAgain closes the folder of an agent whose work could not be kept at its end, or not be brought to the caller's
+// repository, and reports whether something has become of it. Where a process has the tree, others may work in the
+// folder; then that process does it, or the next.
 func (l looking) keepAgain(ctx context.Context, row worktree.Row) bool {
-	if row.Base.Commit == "" || row.Ended && (row.There || row.Result == nil || row.Result.Tip != row.Base.Commit) {
+	unbrought := row.Ended && row.Result != nil && row.Result.Unkept != ""
+	settled := row.Ended && (row.There || row.Result == nil || row.Result.Tip != row.Base.Commit)
+	if row.Base.Commit == "" || settled && !unbrought {
 		return false
 	}
-	s, err := l.app.trees.session(ctx, row.Workspace.Session())
+	id := row.Workspace.Session()
+	s, err := l.app.trees.session(ctx, id)
+	removed := isNotFound(err)
+	if err != nil && !(removed && unbrought) {
+		return false
+	}
+	if !removed && !l.mayClose(ctx, s, unbrought) {
+		return false
+	}
+	res, err := l.keeper.Close(ctx, row.Workspace, worktree.Ending{Message: cmp.Or(s.Title, s.Name), If: &row})
 	if err != nil {
+		l.unkept[id] = err.Error()
 		return false
 	}
-	why := ""
-	if err := l.app.trees.store.View(ctx, func(r store.Reader) (err error) {
-		why, err = session.Unkept(r, s)
-		return err
-	}); err != nil || why == "" {
-		return false
+	delete(l.unkept, id)
+	return res.Unkept == "" || row.Result == nil || res.Unkept != row.Result.Unkept
+}
+
+// mayClose reports whether the work of a session could not be kept at its last end, and no process has its tree.
+func (l looking) mayClose(ctx context.Context, s troupe.Session, unbrought bool) bool {
+	if !unbrought {
+		why := ""
+		if err := l.app.trees.store.View(ctx, func(r store.Reader) (err error) {
+			why, err = session.Unkept(r, s)
+			return err
+		}); err != nil || why == "" {
+			return false
+		}
+		l.unkept[s.ID] = why
 	}
-	l.unkept[s.ID] = why
-	if t, err := l.treeOf(ctx, s.Root); err != nil || t.Running {
-		return false
-	}
-	_, err = l.keeper.Close(ctx, row.Workspace, worktree.Ending{Message: cmp.Or(s.Title, s.Name), If: &row})
-	if err != nil {
-		l.unkept[s.ID] = err.Error()
-		return false
-	}
-	delete(l.unkept, s.ID)
-	return true
+	t, err := l.treeOf(ctx, s.Root)
+	return err == nil && !t.Running
 }
 
 // treeOf is a tree of sessions, which is looked at once.

@@ -30,12 +30,13 @@ func (a worktrees) Worktrees(ctx context.Context, q wire.WorktreeQuery) ([]wire.
 		return nil, err
 	}
 	out := []wire.Worktree{}
-	for _, row := range rows {
+	for i, row := range rows {
 		if q.Names {
 			out = append(out, look.known(ctx, row))
-		} else {
-			out = append(out, look.shown(ctx, row))
+			continue
 		}
+		out = append(out, look.shown(ctx, row))
+		api.Progress(ctx)(len(rows)+i+1, 2*len(rows))
 	}
 	return out, nil
 }
@@ -95,6 +96,13 @@ func (a worktrees) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wir
 			Hint: "Take mine, which is what is in your folder, or theirs, which is what the agent did.",
 			Code: troupe.ExitUsage}
 	}
+	if !m.DryRun { // what others merge meanwhile waits, so that this one is against what those before it left
+		var release func()
+		if ctx, release, err = worktree.Writing(ctx, look.keeper, work.Of); err != nil {
+			return out, err
+		}
+		defer release()
+	}
 	return untilStill(func() (wire.MergedWorktree, error) { return look.mergeOnce(ctx, work, m, out) })
 }
 
@@ -115,7 +123,7 @@ func untilStill(merge func() (wire.MergedWorktree, error)) (wire.MergedWorktree,
 // mergeOnce works out a merge and writes it. ErrMoved: nothing was written, for a file was changed meanwhile.
 func (l looking) mergeOnce(ctx context.Context, work troupe.Workspace, m wire.WorktreeMerge, out wire.MergedWorktree) (
 	wire.MergedWorktree, error) {
-	merged, declined, protected, err := l.merge(ctx, work, m.Take)
+	merged, protected, err := l.merge(ctx, work, m.Take, false)
 	if err != nil {
 		return out, err
 	}
@@ -124,9 +132,9 @@ func (l looking) mergeOnce(ctx context.Context, work troupe.Workspace, m wire.Wo
 	for _, c := range merged.Conflicts {
 		out.Conflicts = append(out.Conflicts, shownConflict(c))
 	}
-	if len(declined) > 0 && len(merged.Conflicts) == 0 {
+	if len(merged.own) > 0 && len(merged.Conflicts) == 0 {
 		out.Already = false // what is kept is not the agent's
-		for _, path := range declined {
+		for _, path := range merged.own {
 			out.Left = append(out.Left, fmt.Sprintf("%s: yours is kept; what the agent did there is on its branch %s "+
 				"alone",
 				path, out.Worktree.Branch))
@@ -144,34 +152,34 @@ func (l looking) mergeOnce(ctx context.Context, work troupe.Workspace, m wire.Wo
 		return is
 	})
 	if m.DryRun {
-		out.Files = mergedFiles(changes)
+		out.Files = mergedFiles(changes, merged.over)
 		return out, nil
 	}
-	err = l.bring(ctx, work, changes, declined, m.Take != "" && len(merged.Conflicts) == 0, &out)
+	err = l.bring(ctx, work, merged, changes, m.Take != "" && len(merged.Conflicts) == 0, &out)
 	return out, err
 }
 
 // bring writes what was worked out, and then remembers what was declined if that is decided by it. If it is stopped
 // part-way, what was written is said and nothing is decided. ErrMoved: nothing was written.
-func (l looking) bring(ctx context.Context, w troupe.Workspace, changes []worktree.Change, declined []string,
+func (l looking) bring(ctx context.Context, w troupe.Workspace, merged taking, changes []worktree.Change,
 	decides bool, out *wire.MergedWorktree) error {
-	written, undo, err := l.writeMerge(ctx, w, changes, declined)
+	written, undo, err := l.writeMerge(ctx, w, changes, merged.own)
 	done := changes[:len(written)]
-	out.Undo, out.Files = undo, mergedFiles(done)
+	out.Undo, out.Files = undo, mergedFiles(done, merged.over)
 	if len(written) == 0 && errors.Is(err, worktree.ErrMoved) {
 		return err
 	}
 	if err != nil {
 		out.Stopped, err = err.Error(), nil
 	} else if decides {
-		err = l.keeper.Decline(ctx, w, declined)
+		err = l.keeper.Decline(ctx, w, merged.own)
 	}
 	brought(ctx, l.app, w, done)
 	return err
 }
 
 // mergedFiles says what was done to each file.
-func mergedFiles(changes []worktree.Change) []wire.MergedFile {
+func mergedFiles(changes []worktree.Change, over map[string]string) []wire.MergedFile {
 	out := []wire.MergedFile{}
 	for _, c := range changes {
 		f := wire.MergedFile{Path: c.Path, Action: wire.MergeChanged, Uncommitted: c.Uncommitted}
@@ -180,6 +188,9 @@ func mergedFiles(changes []worktree.Change) []wire.MergedFile {
 			f.Action = wire.MergeRemoved
 		case c.Was == "":
 			f.Action = wire.MergeNew
+		}
+		if names, is := over[c.Path]; is {
+			f.Over = &names
 		}
 		out = append(out, f)
 	}
@@ -193,62 +204,6 @@ func shownConflict(c worktree.Conflict) wire.WorktreeConflict {
 			Base: wire.WorktreeLines(h.Base), Theirs: wire.WorktreeLines(h.Theirs)})
 	}
 	return out
-}
-
-// PruneWorktrees implements api.Workspaces.
-func (a worktrees) PruneWorktrees(ctx context.Context, p wire.WorktreePrune) ([]wire.PrunedWorktree, error) {
-	look := a.look()
-	if p.Discard && len(p.Names) == 0 {
-		return nil, &troupe.UserError{Problem: "work is discarded of worktrees that are named, and none is",
-			Hint: "`troupe worktrees` lists them.", Code: troupe.ExitUsage}
-	}
-	var rows []worktree.Row
-	if len(p.Names) == 0 {
-		var err error
-		if rows, err = look.rows(ctx, wire.WorktreeQuery{Cwd: p.Cwd, All: p.All}); err != nil {
-			return nil, err
-		}
-	}
-	for _, name := range p.Names { // all of them are found before the first is removed
-		row, err := look.one(ctx, wire.WorktreeQuery{Cwd: p.Cwd, All: p.All, Name: name})
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, row)
-	}
-	out := []wire.PrunedWorktree{}
-	defer func() { slices.Reverse(out) }()
-	for _, row := range slices.Backward(rows) { // what was made from the folder of another is younger, and goes first
-		done, err := look.prune(ctx, row, p)
-		if err != nil {
-			if ctx.Err() != nil {
-				return out, err
-			}
-			done.Why = err.Error() // it keeps none of the others
-		}
-		out = append(out, done)
-	}
-	if len(p.Names) == 0 && !p.DryRun {
-		return out, look.sweep(ctx, p.Cwd, p.All)
-	}
-	return out, nil
-}
-
-// sweep removes what agents that changed nothing have left. One that is at work may yet go back to its folder.
-func (l looking) sweep(ctx context.Context, folder string, all bool) error {
-	cwd, err := workspace.Resolve("", folder)
-	if err != nil {
-		return err
-	}
-	here := resolved(cwd)
-	top := config.Folders(here)[0]
-	return l.keeper.Sweep(ctx, func(w troupe.Workspace) bool {
-		if !all && w.Of != top && w.Of != here {
-			return false
-		}
-		s, err := l.app.trees.session(ctx, w.Session())
-		return isNotFound(err) || err == nil && (!s.Status.Live() || left(s, w))
-	})
 }
 
 // looking is one look at the worktrees of a home.
@@ -268,6 +223,7 @@ func (a worktrees) look() looking {
 
 // rows are the worktrees that a query is about.
 func (l looking) rows(ctx context.Context, q wire.WorktreeQuery) ([]worktree.Row, error) {
+	tidyMerges(ctx, l.app)
 	if q.Name != "" {
 		row, err := l.one(ctx, q)
 		if err != nil {
@@ -303,7 +259,10 @@ func (l looking) known(ctx context.Context, row worktree.Row) wire.Worktree {
 		Branch: w.Branch, Base: row.Base.Commit, Dirty: row.Base.Dirty, Made: row.Made.UTC(),
 		Changed: row.Changed.UTC(), Bytes: row.Bytes}
 	if r := row.Result; r != nil && row.Ended {
-		out.Kept, out.Branch = r.Kept, cmp.Or(row.Ref, r.Branch, out.Branch)
+		if out.Kept = r.Kept; r.Unkept != "" {
+			out.Branch = "" // there is none yet
+		}
+		out.Branch = cmp.Or(row.Ref, r.Branch, out.Branch)
 		out.WorktreeSums = wire.WorktreeSums{Commits: r.Commits, Files: r.Files, Added: r.Added, Removed: r.Removed,
 			Conflicts: r.Conflicts}
 	}
@@ -357,19 +316,19 @@ func (l looking) shown(ctx context.Context, row worktree.Row) wire.Worktree {
 		return out
 	case row.Ended && !row.Unmerged:
 		out.Declined = row.Declined
-		if out.State = wire.WorktreeMerged; out.Files == 0 && out.Commits == 0 {
+		if out.State = wire.WorktreeMerged; out.Files == 0 && out.Commits == 0 && !(row.Since && row.Worked) {
 			out.State = wire.WorktreeEmpty
 		}
 		return out
 	}
-	merged, _, _, err := l.merge(ctx, row.Workspace, "")
+	merged, _, err := l.merge(ctx, row.Workspace, "", true)
 	out.Declined = merged.Declined
 	switch {
 	case err != nil && row.Ended:
 		out.State, out.Problem = wire.WorktreeUnmerged, err.Error()
 	case err != nil:
 		out.State, out.Problem = wire.WorktreeUnknown, err.Error()
-	case merged.Already && (row.Worked || out.Files > 0), l.rewritten(ctx, row, merged):
+	case merged.Already && (row.Worked || out.Files > 0), l.rewritten(ctx, row, merged.Merged):
 		out.State, out.Conflicts = wire.WorktreeMerged, nil
 	case merged.Already:
 		out.State = wire.WorktreeEmpty
@@ -378,7 +337,7 @@ func (l looking) shown(ctx context.Context, row worktree.Row) wire.Worktree {
 		for _, c := range merged.Conflicts {
 			out.Conflicts = append(out.Conflicts, strings.TrimPrefix(c.Path, row.Workspace.Of+"/"))
 		}
-		if !row.Ended {
+		if !row.Ended || row.Since {
 			out.Files, out.Added, out.Removed = merged.Files, merged.Added, merged.Removed
 		}
 	}
@@ -429,75 +388,18 @@ func (l looking) hidden(p *policy, w troupe.Workspace) func(path string) bool {
 }
 
 // merge works out what merging a worktree into the folder that it is beside would write, and which paths there a merge
-// may not write.
-func (l looking) merge(ctx context.Context, w troupe.Workspace, take string) (out worktree.Merged, declined []string,
+// may not write. listed: it is not for a merge, but to show what one would do.
+func (l looking) merge(ctx context.Context, w troupe.Workspace, take string, listed bool) (out taking,
 	protected func(string) (string, bool), err error) {
 	p, err := l.app.policyOf(w.From)
 	if err != nil {
-		return out, nil, nil, err
+		return out, nil, err
 	}
 	run, err := p.hookFiles(l.app, w.From)
 	if err != nil {
-		return out, nil, nil, err
+		return out, nil, err
 	}
-	out, declined, err = mergeTaking(ctx, l.keeper, w, worktree.Into{Hidden: l.hidden(p, w)}, take)
-	return out, declined, config.Protect([]string{w.Of}, l.app.dirs, p.settings.Sandbox.DenyWrite, run...).Covers, err
-}
-
-func fileCount(n int) string {
-	if n == 1 {
-		return "1 file"
-	}
-	return fmt.Sprintf("%d files", n)
-}
-
-// prune removes one worktree, unless something of it would be lost or its session may still need it.
-func (l looking) prune(ctx context.Context, row worktree.Row, p wire.WorktreePrune) (wire.PrunedWorktree, error) {
-	out := wire.PrunedWorktree{Worktree: l.shown(ctx, row)}
-	w := out.Worktree
-	switch {
-	case w.State == wire.WorktreeWorking:
-		out.Why = "its agent is at work"
-	case w.Status.Live() && !w.Left:
-		out.Why = "its session was left behind and can be gone on with: troupe --resume " + string(l.rootOf(ctx, row))
-	case w.State == wire.WorktreeUnknown:
-		out.Why = w.Problem
-	case p.Discard: // whatever it holds
-	case w.State == wire.WorktreeUnmerged:
-		out.Why = fmt.Sprintf("it has work that is nowhere else: troupe merge %s, or throw it away: "+
-			"troupe worktrees prune --discard %s", w.Name, w.Name)
-	case len(w.Declined) > 0:
-		out.Why = fmt.Sprintf("you kept yours in %s; its version is on %s", fileCount(len(w.Declined)),
-			cmp.Or(w.Branch, w.Folder))
-	case w.Kept != "" && row.There && p.DryRun:
-		out.Why = w.Kept // as of its end; what keeps it may be gone by now
-	}
-	if out.Why != "" || p.DryRun {
-		out.Removed = out.Why == ""
-		return out, nil
-	}
-	end := worktree.Ending{Going: l.told(row.Workspace, &out), Had: w.State == wire.WorktreeMerged && row.Unmerged}
-	if p.Discard {
-		end.Losing = func(what string) { out.Lost = what }
-	}
-	if !row.Ended {
-		// The folder of a main agent stays from run to run.
-		opening := end
-		opening.If = &row
-		res, err := l.keeper.Close(ctx, row.Workspace, opening)
-		if err != nil || !res.Gone {
-			out.Why = res.Kept
-			return out, err
-		}
-	}
-	var err error
-	if p.Discard {
-		out.Removed, out.Discarded, out.Why, err = worktree.Discard(ctx, l.keeper, row.Workspace.Owner, end)
-	} else {
-		out.Removed, out.Why, err = l.keeper.Prune(ctx, row.Workspace.Owner, end)
-	}
-	if isNotFound(err) { // it held nothing, and has gone with its end
-		out.Removed, err = true, nil
-	}
-	return out, err
+	out, err = mergeTaking(ctx, l.keeper, w, worktree.Into{Hidden: l.hidden(p, w),
+		Listed: listed}, take)
+	return out, config.Protect([]string{w.Of}, l.app.dirs, p.settings.Sandbox.DenyWrite, run...).Covers, err
 }

@@ -1,16 +1,21 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/internal/workspace/worktree"
@@ -57,7 +62,18 @@ func TestMatchRows(t *testing.T) {
 func inTree(t *testing.T, p *play, name string, files ...string) troupe.Workspace {
 	t.Helper()
 	p.turn(p.root)
-	id := troupe.ChildID(p.root, troupe.Coord{Reply: 1})
+	w := inTreeAs(t, p, 0, name)
+	for _, file := range files {
+		writeFile(t, filepath.Join(w.Top, file), "the agent's\n")
+	}
+	return w
+}
+
+// inTreeAs is inTree of the agent of a call.
+func inTreeAs(t *testing.T, p *play, call int, name string) troupe.Workspace {
+	t.Helper()
+	at := troupe.Coord{Reply: 1, Call: call}
+	id := troupe.ChildID(p.root, at)
 	w, err := p.a.keeper.Plan(t.Context(), worktree.Wish{Owner: id, Kind: troupe.WorkspaceTree, Name: name,
 		Exact: true, From: p.dir})
 	if err == nil {
@@ -67,10 +83,7 @@ func inTree(t *testing.T, p *play, name string, files ...string) troupe.Workspac
 		t.Fatal(err)
 	}
 	p.insert(troupe.Session{ID: id, Root: p.root, Parent: p.root, Name: name, Depth: 1, Cwd: p.dir, Workspace: w,
-		Status: troupe.Completed, Run: 1, Coord: troupe.Coord{Reply: 1}, EndedAt: p.a.env.Now()}, nil)
-	for _, file := range files {
-		writeFile(t, filepath.Join(w.Top, file), "the agent's\n")
-	}
+		Status: troupe.Completed, Run: 1, Coord: at, EndedAt: p.a.env.Now()}, nil)
 	return w
 }
 
@@ -111,6 +124,49 @@ func TestKeptAgain(t *testing.T) {
 	}
 }
 
+// TestSettledByALook: what an older version has noted of an agent that had changed nothing, and was woken in vain, as
+// not
+// kept is put aside by whoever lists the worktrees.
+func TestSettledByALook(t *testing.T) {
+	t.Parallel()
+	p := repositoryPlay(t)
+	w := inTree(t, p, "idle")
+	if res, err := p.a.keeper.Close(t.Context(), w, worktree.Ending{}); err != nil || !res.Gone {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	at, aside := filepath.Join(p.a.dirs.Workspaces(), string(w.Owner)), filepath.Join(p.a.dirs.Workspaces(), "spent",
+		string(w.Owner))
+	if err := os.Rename(aside, at); err != nil {
+		t.Fatal(err)
+	}
+	p.log(w.Owner, troupe.Ended{Outcome: troupe.Outcome{Status: troupe.Completed,
+		Workspace: &troupe.WorkspaceResult{Unkept: "it is not there"}}})
+	rows, err := p.look().list(t.Context(), "")
+	if err != nil || len(rows) != 0 {
+		t.Errorf("%+v, %v", rows, err)
+	}
+	if _, err := os.Stat(aside); err != nil {
+		t.Errorf("what its agent goes on from is gone: %v", err)
+	}
+}
+
+// TestTidyByALook: what a killed merge has left is gone once somebody looks at the worktrees.
+func TestTidyByALook(t *testing.T) {
+	t.Parallel()
+	p := repositoryPlay(t)
+	w := inTree(t, p, "one", "a.txt")
+	left := filepath.Join(p.a.dirs.Workspaces(), string(w.Owner), "merge.git")
+	if err := os.MkdirAll(left, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.look().Worktrees(t.Context(), wire.WorktreeQuery{Cwd: p.dir, Names: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it is there still: %v", err)
+	}
+}
+
 // TestMergedAnew: a merge of which nothing was written, for a file was changed meanwhile, is worked out anew, and not
 // for
 // ever.
@@ -130,6 +186,109 @@ func TestMergedAnew(t *testing.T) {
 	}
 }
 
+// TestMergesAtOnce: people's merges of the same files at the same moment are made one after the other, and none stops
+// half way.
+func TestMergesAtOnce(t *testing.T) {
+	t.Parallel()
+	p := repositoryPlay(t)
+	const agents, files = 4, 60
+	lines := make([]string, 6*agents)
+	for i := range lines {
+		lines[i] = fmt.Sprint("line ", i)
+	}
+	for i := range files {
+		p.put(fmt.Sprintf("f%d.txt", i), strings.Join(lines, "\n"))
+	}
+	for _, args := range [][]string{{"add", "-A"}, {"-c", "user.name=A", "-c", "user.email=a@b", "commit", "-qm",
+		"x"}} {
+		if out, err := exec.Command("git", append([]string{"-C", p.dir}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	var all []troupe.Workspace
+	for n := range agents {
+		w := inTreeAs(t, p, n, fmt.Sprint("agent", n))
+		mine := slices.Clone(lines)
+		mine[6*n] = fmt.Sprint("of agent ", n)
+		for i := range files {
+			writeFile(t, filepath.Join(w.Top, fmt.Sprintf("f%d.txt", i)), strings.Join(mine, "\n"))
+		}
+		all = append(all, w)
+	}
+	var done sync.WaitGroup
+	for _, w := range all {
+		done.Go(func() {
+			out, err := p.look().MergeWorktree(t.Context(), wire.WorktreeMerge{WorktreeQuery: wire.WorktreeQuery{
+				Cwd: p.dir, Name: w.Name}})
+			if err != nil || out.Stopped != "" || len(out.Files) != files {
+				t.Errorf("%s: %d files, stopped %q, %v: %.600s", w.Name, len(out.Files), out.Stopped, err,
+					fmt.Sprintf("%+v %v", out.Conflicts, out.Left))
+			}
+		})
+	}
+	done.Wait()
+	for i := range files {
+		got, err := os.ReadFile(p.path(fmt.Sprintf("f%d.txt", i)))
+		if n := strings.Count(string(got), "of agent "); err != nil || n != agents {
+			t.Errorf("file %d has the work of %d agents, %v", i, n, err)
+		}
+	}
+}
+
+// TestMergesWait: every kind of merge waits while another is written into its folder, a dry run and a person's stop of
+// it
+// aside.
+func TestMergesWait(t *testing.T) {
+	t.Parallel()
+	p := repositoryPlay(t)
+	w := inTree(t, p, "waits", "a.txt")
+	g := p.a.newGuard(t.Context())
+	defer g.close() //nolint:errcheck // it holds nothing
+	into := session.Into{Session: troupe.Session{Cwd: p.dir, Root: p.root}}
+	auto, err := (&workspaces{keeper: p.a.keeper, app: p.a, guard: g}).Merge(t.Context(), troupe.Session{Root: p.root,
+		Workspace: w}, into)
+	if err != nil {
+		t.Fatal(err)
+	}
+	call, err := merger{p.a, g}.Merge(tool.Env{Session: p.root, Cwd: p.dir}, "waits", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	person := func(ctx context.Context, dry bool) error {
+		_, err := p.look().MergeWorktree(ctx, wire.WorktreeMerge{DryRun: dry,
+			WorktreeQuery: wire.WorktreeQuery{Cwd: p.dir, Name: "waits"}})
+		return err
+	}
+	_, release, err := worktree.Writing(t.Context(), p.a.keeper, p.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, merge := range map[string]func(context.Context) error{
+		"merge: auto":   auto.Write,
+		"MergeWorktree": func(ctx context.Context) error { _, err := call.Apply(ctx, nil); return err },
+		"troupe merge":  func(ctx context.Context) error { return person(ctx, false) },
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		if err := merge(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: %v", name, err)
+		}
+		cancel()
+	}
+	if got, err := os.ReadFile(p.path("a.txt")); string(got) != "a\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if err := person(t.Context(), true); err != nil {
+		t.Error(err)
+	}
+	release()
+	if err := person(t.Context(), false); err != nil {
+		t.Error(err)
+	}
+	if got, err := os.ReadFile(p.path("a.txt")); string(got) != "the agent's\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 // TestMergeStopped: a merge that is stopped part-way says what it has written and how that is undone, and remembers
 // nothing of the rest.
 func TestMergeStopped(t *testing.T) {
@@ -137,20 +296,21 @@ func TestMergeStopped(t *testing.T) {
 	p := repositoryPlay(t)
 	w := inTree(t, p, "stopped", "a.txt", "b.txt")
 	look := p.look()
-	merged, _, _, err := look.merge(t.Context(), w, "")
+	merged, _, err := look.merge(t.Context(), w, "", false)
 	if err != nil || len(merged.Changes) != 2 {
 		t.Fatalf("%+v, %v", merged, err)
 	}
 	out := wire.MergedWorktree{}
 	p.put("a.txt", "mine\n")
-	err = look.bring(t.Context(), w, merged.Changes, nil, false, &out)
+	err = look.bring(t.Context(), w, merged, merged.Changes, false, &out)
 	if !errors.Is(err, worktree.ErrMoved) || len(out.Files) > 0 || out.Undo != "" ||
 		strings.Count(err.Error(), "changed") != 1 || strings.Count(err.Error(), "a.txt") != 1 {
 		t.Errorf("%+v, %v", out, err)
 	}
 	p.put("a.txt", "a\n")
 	p.put("b.txt/mine", "meanwhile\n")
-	if err := look.bring(t.Context(), w, merged.Changes, []string{p.path("b.txt")}, true, &out); err != nil {
+	merged.own = []string{p.path("b.txt")}
+	if err := look.bring(t.Context(), w, merged, merged.Changes, true, &out); err != nil {
 		t.Fatal(err)
 	}
 	if want := []wire.MergedFile{{Path: p.path("a.txt"), Action: wire.MergeChanged}}; !slices.Equal(out.Files, want) ||
@@ -162,7 +322,7 @@ func TestMergeStopped(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	if merged, _, _, err = look.merge(t.Context(), w, ""); err != nil || len(merged.Declined) > 0 {
+	if merged, _, err = look.merge(t.Context(), w, "", false); err != nil || len(merged.Declined) > 0 {
 		t.Errorf("it was decided about: %+v, %v", merged, err)
 	}
 	record, err := os.ReadFile(filepath.Join(p.a.dirs.Workspaces(), string(w.Owner), "record.json"))

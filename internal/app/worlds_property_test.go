@@ -64,7 +64,8 @@ func (w *world) genSettings(t *rapid.T) {
 	var rules []string
 	for most, e := range []string{`"deny"`, `"ask"`, `"allow"`} {
 		some := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{`"Bash(make:*)"`, `"Bash(rm:*)"`, `"Edit"`, `"Bash"`,
-			`"Edit(/src/**)"`, fmt.Sprintf(`"Edit(/%s/src/**)"`, w.dir), `"Read(//etc/**)"`, `"WebFetch"`, `"Agent"`, `"mcp__s"`, `"mcp__tester__t0"`}), 0,
+			`"Edit(/src/**)"`, fmt.Sprintf(`"Edit(/%s/src/**)"`, w.dir), `"Read(//etc/**)"`, `"WebFetch"`, `"Agent"`,
+			`"mcp__s"`, `"mcp__tester__t0"`}), 0,
 			most+1,
 			rapid.ID[string]).Draw(t, "rules")
 		rules = append(rules, e+": ["+strings.Join(some, ", ")+"]")

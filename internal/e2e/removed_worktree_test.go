@@ -65,7 +65,12 @@ func TestS05WorktreeRemoved(t *testing.T) {
 		t.Fatalf("%v, exit %d\n%s%s", err, r.code, r.out, r.errOut)
 	}
 	log := p.troupe("log", "job/one").out
-	t.Log(log)
+	if !strings.Contains(log, "the folder that you work in") {
+		t.Errorf("what the agent wrote where its folder was:\n%s", log)
+	}
+	if aside, err := filepath.Glob(trees[0] + ".other-*"); err != nil || len(aside) > 0 {
+		t.Errorf("beside its folder: %v, %v", aside, err)
+	}
 	entries, err := os.ReadDir(p.dir)
 	if err != nil || len(entries) != 2 {
 		t.Errorf("the caller's folder: %v, %v", entries, err)

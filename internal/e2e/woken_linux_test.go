@@ -40,6 +40,10 @@ replies:
 		t.Errorf("the process that woke: %d, %v, after %s", r.code, err, took)
 	}
 	t.Logf("it left after %s", took)
+	if !strings.Contains(r.errOut, "another process has taken over session") ||
+		strings.Contains(r.errOut, "does not answer") {
+		t.Errorf("the process that woke says: %s", r.errOut)
+	}
 	if pid, err := os.ReadFile(filepath.Join(p.dir, "..", "pid")); err == nil {
 		awaitEnd(t, strings.TrimSpace(string(pid)))
 	}

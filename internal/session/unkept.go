@@ -2,12 +2,13 @@ package session
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store"
 )
 
-// endLooks is how many of the last events of a session are looked at for the end of its last run: what follows it
+// endLooks is how many of the last events of a session are looked at first for the end of its last run: what follows it
 // begins no other, and is little.
 const endLooks = 20
 
@@ -18,15 +19,19 @@ func Unkept(r store.Reader, s troupe.Session) (string, error) {
 	if !s.Status.Ended() || s.Depth == 0 || !w.Kind.Made() || w.Owner != s.ID {
 		return "", nil
 	}
-	events, err := r.Events(s.ID, max(0, s.Seq-endLooks), 0)
-	if err != nil {
-		return "", fmt.Errorf("read the end of session %s: %w", s.ID, err)
-	}
-	why := ""
-	for _, e := range events {
-		if end, ok := e.Body.(troupe.Ended); ok && end.Outcome.Workspace != nil {
-			why = end.Outcome.Workspace.Unkept
+	for last := int64(endLooks); ; last *= 10 {
+		events, err := r.Events(s.ID, max(0, s.Seq-last), 0)
+		if err != nil {
+			return "", fmt.Errorf("read the end of session %s: %w", s.ID, err)
+		}
+		for _, e := range slices.Backward(events) {
+			// A run that did not come to the folder's end says nothing of it.
+			if end, ok := e.Body.(troupe.Ended); ok && end.Outcome.Workspace != nil {
+				return end.Outcome.Workspace.Unkept, nil
+			}
+		}
+		if last >= s.Seq {
+			return "", nil
 		}
 	}
-	return why, nil
 }

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/troupe-dev/troupe"
@@ -36,6 +37,8 @@ func TestUnkept(t *testing.T) {
 	}{
 		"at the end":           {[]troupe.Body{troupe.Started{}, end("full")}, nil, "full"},
 		"long ago":             {append(append(append([]troupe.Body{}, notes...), end("full")), notes...), nil, "full"},
+		"ages ago":             {append([]troupe.Body{end("full")}, slices.Repeat(notes, 9)...), nil, "full"},
+		"an end without work":  {append([]troupe.Body{end("full")}, append(notes, troupe.Ended{})...), nil, "full"},
 		"kept by a later end":  {[]troupe.Body{end("full"), troupe.Started{}, end("")}, nil, ""},
 		"kept first":           {[]troupe.Body{end(""), troupe.Started{}, end("full")}, nil, "full"},
 		"it goes on":           {[]troupe.Body{end("full")}, func(s *troupe.Session) { s.Status = troupe.Running }, ""},

@@ -150,7 +150,7 @@ func (f *fold) started(b troupe.Started) error {
 		return f.refuse("run %d does not follow run %d", b.Run, f.s.Session.Run)
 	}
 	p := &f.s.Session
-	f.s.again, f.s.Place.unkept = nil, 0
+	f.s.again = nil
 	if b.Keep {
 		f.s.again = &End{Status: p.Status, Cause: p.Cause, Result: p.Result, Error: p.Error}
 	}
@@ -299,11 +299,15 @@ func (f *fold) ended(b troupe.Ended) error {
 	}
 	p := &f.s.Session
 	p.Status, p.Waiting, p.Cause = b.Outcome.Status, "", b.Outcome.Cause
+	place := &f.s.Place
 	if w := b.Outcome.Workspace; w != nil {
-		f.s.Place.Gone = f.s.Place.Gone || w.Gone // hooks may have been told, and it stayed
+		place.Gone = place.Gone || w.Gone // hooks may have been told, and it stayed
+		place.unkept = 0
 		if w.Unkept != "" {
-			f.s.Place.unkept = f.e.Seq
+			place.unkept = f.e.Seq
 		}
+	} else if place.unkept > 0 { // a run that did not come to the folder's end: it is as it was
+		place.unkept = f.e.Seq
 	}
 	p.Result, p.Error, p.EndedAt = b.Outcome.Result, b.Outcome.Error, f.e.At
 	p.Until, p.Reserved, f.s.Queued = time.Time{}, troupe.Reservation{}, ""

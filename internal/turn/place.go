@@ -16,7 +16,7 @@ type place struct {
 	// Unsaved are files that were written since, and All says that it may be any.
 	Unsaved []string
 	All     bool
-	// unkept is the event of the last end, if the work could not be kept then; 0: it could.
+	// unkept is the event of the last end, if the work could not be kept then, or at one before; 0: it could.
 	unkept int64
 	// Gone: the end of a run removed it, and no hook was told that it is there again.
 	Gone bool

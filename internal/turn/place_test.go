@@ -122,16 +122,29 @@ func TestKeptOnceInEachProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	end := st.Session.Seq
-	for taken, want := range map[int64]turn.Action{
-		0:       turn.Park{},
-		end - 1: turn.Park{},
-		end:     turn.Admit{Run: 2, Again: true, Keep: true},
-	} {
-		if act := turn.Next(&st, turn.Inputs{Taken: turn.Taken{Seq: taken}}); act != want {
-			t.Errorf("taken up at %d of %d: %+v", taken, end, act)
+	again := func(run int) {
+		t.Helper()
+		end := st.Session.Seq
+		for taken, want := range map[int64]turn.Action{
+			0:       turn.Park{},
+			end - 1: turn.Park{},
+			end:     turn.Admit{Run: run, Again: true, Keep: true},
+		} {
+			if act := turn.Next(&st, turn.Inputs{Taken: turn.Taken{Seq: taken}}); act != want {
+				t.Errorf("taken up at %d of %d: %+v", taken, end, act)
+			}
 		}
 	}
+	again(2)
+	// A run that ends before it has looked at its folder changes nothing about that.
+	for _, body := range []troupe.Body{troupe.Started{Run: 2},
+		troupe.Ended{Outcome: troupe.Outcome{Status: troupe.Cancelled}}} {
+		if err := st.Apply(troupe.Event{Session: st.Session.ID, Root: st.Session.Root, Seq: st.Session.Seq + 1,
+			Body: body}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again(3)
 }
 
 // TestToldThatItGoes: where hooks were told that the folder goes and it stayed, because something came into it

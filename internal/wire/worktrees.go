@@ -112,6 +112,9 @@ type MergedFile struct {
 	Action string `json:"action" enum:"changed,new,removed"`
 	// Uncommitted: it is removed, and what it held is in no commit that is checked out.
 	Uncommitted bool `json:"uncommitted,omitempty" doc:"It is removed, and what it held was not committed"`
+	// Over is whose work it takes the place of, where theirs was taken of what conflicts: that of agents, by the names
+	// of their worktrees, or "" where no agent's is known there.
+	Over *string `json:"over,omitempty" doc:"Whose work it replaces as a whole; empty: what the folder had"`
 }
 
 // MergedWorktree is what came of a merge. With conflicts nothing was written.

@@ -226,10 +226,18 @@ func (r *router) Leave(ctx context.Context, root troupe.SessionID) (left bool, e
 // hereOrAt is at for what changes nothing where the tree is not run: this process is asked first,
 // which knows without a look into the home whether it runs it.
 func (r *router) hereOrAt(ctx context.Context, root troupe.SessionID, fn func(api.API) error) error {
-	if err := fn(r.API); !errors.Is(err, troupe.ErrFenced) {
-		return err
+	here := fn(r.API)
+	if !errors.Is(here, troupe.ErrFenced) {
+		return here
 	}
-	return r.at(ctx, root, fn)
+	err := r.at(ctx, root, fn)
+	if said, ok := errors.AsType[*troupe.UserError](err); ok && (errors.Is(err, api.ErrSilent) ||
+		errors.Is(err, api.ErrUnreachable)) {
+		// What matters to whoever waits is that this process has it no more; that comes first in every surface.
+		return &troupe.UserError{Problem: fmt.Sprintf("another process has session %s now: %s", root, said.Problem),
+			Hint: said.Hint, Code: said.Code, Err: errors.Join(here, err)}
+	}
+	return err
 }
 
 // Undo is carried out by the process that has the tree in hand, which tells the agents of it. One

@@ -220,6 +220,21 @@ func TestLooks(t *testing.T) {
 	}
 }
 
+// TestTakenFrom: a process that waits for a session which another one has by now says so, whether that one answers or
+// not.
+func TestTakenFrom(t *testing.T) {
+	t.Parallel()
+	gone := filepath.Join(t.TempDir(), "gone.sock")
+	a := router.New(&home{apitest.New(), []wire.Tree{running(gone)}}, dial, "")
+	_, left := a.Leave(t.Context(), apitest.Root)
+	for name, err := range map[string]error{"wait": a.Wait(t.Context(), apitest.Root), "leave": left} {
+		if !errors.Is(err, troupe.ErrFenced) || !errors.Is(err, api.ErrUnreachable) ||
+			!strings.Contains(err.Error(), "another process has session 7k3f00000000 now: process 7 on here") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestOnce: what may have been done is not done again.
 func TestOnce(t *testing.T) {
 	t.Parallel()

@@ -21,6 +21,9 @@ it holds that this folder does not have. --all lists those beside every folder.
 unmerged: it has work that no branch of yours has and your files do not show. merged: you have all of
 it. nothing: its agent changed nothing. A folder that is gone is kept on its branch.`
 
+// lookingAt is what a terminal is told while worktrees are looked at.
+const lookingAt = "Looking at what the worktrees hold"
+
 // newWorktrees makes the command with its part.
 func newWorktrees(c *console.Console) *cobra.Command {
 	var asJSON, all bool
@@ -29,7 +32,9 @@ func newWorktrees(c *console.Console) *cobra.Command {
 		Args:    console.NoArgs,
 		Example: "troupe worktrees\ntroupe worktrees --all --json\ntroupe worktrees prune --dry-run",
 		RunE: inHome(c, func(ctx context.Context, a api.API, _ []string) error {
+			ctx, stop := c.Waiting(ctx, lookingAt)
 			list, err := a.Setup().Workspaces().Worktrees(ctx, wire.WorktreeQuery{Cwd: c.Cwd, All: all})
+			stop()
 			if err != nil {
 				return err
 			}
@@ -68,7 +73,9 @@ ignored files, which are named.`,
 					return err
 				}
 			}
-			list, err := a.Setup().Workspaces().PruneWorktrees(ctx, p)
+			looks, stop := c.Waiting(ctx, lookingAt)
+			list, err := a.Setup().Workspaces().PruneWorktrees(looks, p)
+			stop()
 			if err != nil {
 				return err
 			}

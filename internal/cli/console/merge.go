@@ -66,6 +66,9 @@ func (c *Console) Merged(m wire.MergedWorktree) error {
 		if f.Uncommitted {
 			b.WriteString("  which is in no commit of yours")
 		}
+		if f.Over != nil {
+			b.WriteString("  in place of " + cmp.Or(Line(worksOf(*f.Over), 0), "what was there"))
+		}
 		b.WriteString("\n")
 	}
 	for _, l := range m.Left {
@@ -103,6 +106,14 @@ func (c *Console) Merged(m wire.MergedWorktree) error {
 	}
 	_, err := fmt.Fprint(c.Out, b.String())
 	return err
+}
+
+// worksOf names the work of agents; "" is nobody's.
+func worksOf(names string) string {
+	if names == "" {
+		return ""
+	}
+	return "the work of " + names
 }
 
 // Beside says of a worktree that is beside another folder which one that is: what is said of files is about that one.

@@ -15,7 +15,7 @@ func Workspace(w *troupe.WorkspaceResult) string {
 	}
 	name, folder, kept := Line(w.Name, 64), Line(w.Folder, 0), ""
 	if w.Kept != "" {
-		kept = fmt.Sprintf("; the folder stays (%s): %s", folder, Line(w.Kept, 200))
+		kept = fmt.Sprintf("; the folder stays (%s): %s", folder, Line(w.Kept, 0))
 	}
 	what := "its own folder "
 	if w.Kind == troupe.WorkspaceTree {
@@ -23,7 +23,7 @@ func Workspace(w *troupe.WorkspaceResult) string {
 	}
 	if w.Unkept != "" {
 		return fmt.Sprintf("%s%s: its work could not be kept: %s; it is in %s. troupe merge %s tries again, and so "+
-			"does the next resume of the session", what, name, Line(w.Unkept, 200), folder, name)
+			"does the next resume of the session", what, name, Line(w.Unkept, 0), folder, name)
 	}
 	if w.Base == "" && w.Run != nil { // it was saved, and goes on
 		return what + name + ": what was done there is saved" + kept + "; troupe diff " + name + ", troupe merge " +
@@ -47,7 +47,7 @@ func Workspace(w *troupe.WorkspaceResult) string {
 		text += "branch " + Line(w.Branch, 0) + ", "
 	}
 	text += fmt.Sprintf("%s +%d -%d", Count(w.Files, "file"), w.Added, w.Removed)
-	conflicts, why := Count(len(w.Conflicts), "file"), Line(w.NotMerged, 120)
+	conflicts, why := Count(len(w.Conflicts), "file"), Line(w.NotMerged, 0)
 	switch w.MergeState() {
 	case troupe.MergeDone:
 		return text + ", merged into " + Line(w.Into, 0) + kept
@@ -60,7 +60,7 @@ func Workspace(w *troupe.WorkspaceResult) string {
 	case troupe.MergeRefused:
 		text += ", not merged: " + why
 	case troupe.MergeUnclear:
-		text += ", and whether it merges is not known: " + Line(w.Unmerged, 120)
+		text += ", and whether it merges is not known: " + Line(w.Unmerged, 0)
 	case troupe.MergeNothing, troupe.MergeUnkept, troupe.MergeKept:
 		if len(w.Conflicts) > 0 {
 			text += ", conflicts in " + conflicts

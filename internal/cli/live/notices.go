@@ -28,9 +28,7 @@ func NewNotices(warn func(string)) *Notices {
 
 // Know tells the names of sessions whose beginning will not be seen.
 func (n *Notices) Know(sessions []wire.Session) {
-	for _, s := range sessions {
-		n.names[s.ID] = s.Name
-	}
+	know(n.names, sessions)
 	n.places.know(sessions)
 }
 

@@ -42,6 +42,13 @@ func NewRunning(tell func(string)) *Running {
 		at: make(map[call]*running)}
 }
 
+// Know tells the names of sessions whose beginning will not be seen.
+func (r *Running) Know(sessions []wire.Session) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	know(r.names, sessions)
+}
+
 // See notes what has happened by now.
 func (r *Running) See(b wire.Batch, now time.Time) {
 	r.mu.Lock()

@@ -36,10 +36,15 @@ func TestRunning(t *testing.T) {
 	see(243*time.Second, troupe.ToolStarted{Reply: 1, Call: 1, Name: "Bash"})
 	see(250*time.Second, troupe.Ended{})
 	r.Look(at.Add(time.Hour))
+	r = NewRunning(func(text string) { said = append(said, text) })
+	r.Know([]wire.Session{{ID: "a", Name: "fix"}}) // as where the session goes on
+	see(0, troupe.Replied{Blocks: []troupe.Block{bash(0, "make")}}, troupe.ToolStarted{Reply: 1, Call: 0, Name: "Bash"})
+	r.Look(at.Add(31 * time.Second))
 	var want []string
 	for _, after := range []string{"30.0 s", "1 min 1 s", "2 min 1 s", "4 min 0 s"} {
 		want = append(want, "main: still running after "+after+": go test ./...")
 	}
+	want = append(want, "fix: still running after 31.0 s: make")
 	if !slices.Equal(said, want) {
 		t.Errorf("%q", said)
 	}

@@ -41,6 +41,19 @@ func NewStalls(warn func(string)) *Stalls {
 		made: make(map[troupe.SessionID]time.Time)}
 }
 
+// Know tells the names of sessions whose beginning will not be seen.
+func (s *Stalls) Know(sessions []wire.Session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	know(s.names, sessions)
+}
+
+func know(names map[troupe.SessionID]string, sessions []wire.Session) {
+	for _, s := range sessions {
+		names[s.ID] = s.Name
+	}
+}
+
 // See notes what has happened by now.
 func (s *Stalls) See(b wire.Batch, now time.Time) {
 	s.mu.Lock()

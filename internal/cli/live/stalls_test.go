@@ -60,8 +60,12 @@ func TestMakings(t *testing.T) {
 	tells(13, 1_000_000)
 	s.See(wire.Batch{Events: []troupe.Event{{Session: "a", Body: troupe.WorkspaceReady{}}}}, at.Add(14*time.Second))
 	tells(60, 5) // it is made again
+	s = NewStalls(func(text string) { said = append(said, text) })
+	s.Know([]wire.Session{{ID: "r"}, {ID: "a", Name: "fix"}}) // as where the session goes on
+	tells(0, 1)
+	tells(4, 2)
 	want := []string{"fix: making its folder: 999 of 1,250,000 files",
-		"fix: making its folder: 1,000,000 of 1,250,000 files"}
+		"fix: making its folder: 1,000,000 of 1,250,000 files", "fix: making its folder: 2 of 1,250,000 files"}
 	if !slices.Equal(said, want) {
 		t.Errorf("%q", said)
 	}

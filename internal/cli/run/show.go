@@ -42,6 +42,8 @@ func shower(
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	stalls, running := live.NewStalls(c.Warn), live.NewRunning(c.Warn)
+	stalls.Know(r.Before)
+	running.Know(r.Before)
 	if said {
 		defer watch(ctx, func() {
 			stalls.Look(c.Now())

@@ -55,7 +55,26 @@ var ErrNoRepository = fmt.Errorf("%w: no repository", ErrNoTree)
 
 func refused(of, why, hint string) error {
 	return &troupe.UserError{Problem: fmt.Sprintf("there can be no worktree of %s: %s", of, why), Hint: hint,
-		Err: ErrNoTree}
+		Err: refusal{ErrNoTree, why}}
+}
+
+// refusal is ErrNoTree with the reason alone.
+type refusal struct {
+	error
+
+	why string
+}
+
+// Unwrap implements errors.
+func (r refusal) Unwrap() error { return r.error }
+
+// noCaller says the same of a repository that the work of a workspace comes from, and is to go to.
+func noCaller(of string, err error) error {
+	if why, ok := errors.AsType[refusal](err); ok {
+		return &troupe.UserError{Problem: of + " cannot be read as a repository now: " + why.why,
+			Hint: "put that right and run this again; what the agent did is kept meanwhile", Err: err}
+	}
+	return err
 }
 
 // copyHint names what works where a worktree does not.

@@ -116,7 +116,7 @@ func (e *ending) run(ctx context.Context, message string) error {
 			if ctx.Err() != nil {
 				return err
 			}
-			return e.alone(ctx, message, err)
+			return e.alone(ctx, message, noCaller(e.p.ws.Of, err))
 		}
 	}
 	if err := e.settle(ctx); err != nil {
@@ -152,12 +152,15 @@ func (e *ending) run(ctx context.Context, message string) error {
 }
 
 // alone ends a run whose caller's repository cannot be read, or is gone. The keeper has all of it, and the folder
-// stays.
+// stays. Where there is work, it is to be brought by another end: Unkept says so.
 func (e *ending) alone(ctx context.Context, message string, why error) error {
 	if err := e.commit(ctx, message); err != nil {
 		return err
 	}
-	e.res.Kept = "its work could not be brought to " + e.p.ws.Of + ": " + firstLine(why)
+	e.res.Kept = "its work could not be brought to the project: " + firstLine(why)
+	if e.res.Tip != e.rec.Base.Commit || e.extra() > 0 {
+		e.res.Unkept = firstLine(why)
+	}
 	e.res.Unmerged = firstLine(why)
 	e.rec.State = closed
 	if err := e.measure(ctx); err != nil {

@@ -26,7 +26,9 @@ type Conflict struct {
 	// Ours and Theirs name the two sides: who changed the file in the caller's folder, as far as it is known, and the
 	// agent whose work is merged.
 	Ours, Theirs string
-	moved        bool // it is not what it was when the merge was begun
+	// Over names those whose work in the whole file would go, were theirs taken.
+	Over  string
+	moved bool // it is not what it was when the merge was begun
 }
 
 // piece is a stretch of a merged file: text that both sides agree on, or a hunk.

@@ -165,3 +165,25 @@ func TestKilled(t *testing.T) {
 		t.Errorf("only %d steps", last)
 	}
 }
+
+// TestTidy: what a killed merge has left is removed by whoever looks next, and not what one that is at work needs.
+func TestTidy(t *testing.T) {
+	b := newBench(t)
+	left, busy := b.made("left"), b.made("busy")
+	for _, ws := range []troupe.Workspace{left, busy} {
+		put(t, filepath.Join(scratchOf(filepath.Join(b.k.data, string(ws.Owner))), "config"), "half\n")
+	}
+	_, release, err := b.k.hold(t.Context(), string(busy.Owner))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	if err := Tidy(t.Context(), b.k); err != nil {
+		t.Fatal(err)
+	}
+	for ws, want := range map[troupe.Workspace]bool{left: false, busy: true} {
+		if there(scratchOf(filepath.Join(b.k.data, string(ws.Owner)))) != want {
+			t.Errorf("%s: it is to be there: %v", ws.Name, want)
+		}
+	}
+}

@@ -30,6 +30,8 @@ type Row struct {
 	Ref string
 	// Unmerged: it has work that neither another branch of the caller's has, nor the caller's folder.
 	Unmerged bool
+	// Since: it holds something else than at the end of its last run, which Result is of.
+	Since bool
 	// Worked: it holds something else than it began with, as far as that was saved.
 	Worked bool
 	// Declined are files of it of which the caller has kept its own side: that work is in none of its files.
@@ -49,8 +51,8 @@ func (k *Keeper) Names(of string) ([]Row, error) {
 	return rows, err
 }
 
-// List is Names with a look at each.
-func (k *Keeper) List(ctx context.Context, of string) ([]Row, error) {
+// List is Names with a look at each. Whoever is told hears how many of them were looked at.
+func (k *Keeper) List(ctx context.Context, of string, told ...func(done, all int)) ([]Row, error) {
 	all, err := recordsOf(k, of)
 	if err != nil {
 		return nil, err
@@ -60,6 +62,9 @@ func (k *Keeper) List(ctx context.Context, of string) ([]Row, error) {
 	for i, rec := range all {
 		if rows[i], err = looked(ctx, k, rec, callers); err != nil {
 			return nil, err
+		}
+		for _, tell := range told {
+			tell(i+1, len(all))
 		}
 	}
 	return rows, nil
@@ -111,6 +116,9 @@ func looked(ctx context.Context, k *Keeper, rec *record, callers map[string]*cal
 		row.Tip, row.Unmerged, row.Problem = rec.Base.Commit, true, err.Error()
 		return row, nil
 	}
+	if row.There && row.Ended { // it stayed, and may hold something else by now
+		kept, row.Since = sinceEnd(ctx, p, rec, kept)
+	}
 	row.Tip, row.Worked = kept.tip(rec), p.worked(ctx, rec, kept)
 	c, known := callers[p.ws.Of]
 	if !known && rec.Workspace.Kind == troupe.WorkspaceTree {
@@ -122,7 +130,7 @@ func looked(ctx context.Context, k *Keeper, rec *record, callers map[string]*cal
 		// Comparing contents is for one at a time. A workspace that something goes on with is not waited for.
 		if held, release, err := k.holdFor(ctx, string(rec.Workspace.Owner), listWait); err == nil {
 			var all bool
-			all, row.Declined = p.brought(held, rec, kept)
+			all, row.Declined = p.brought(held, rec, kept, Into{Listed: true})
 			row.Unmerged = !all
 			release()
 		}
@@ -130,13 +138,33 @@ func looked(ctx context.Context, k *Keeper, rec *record, callers map[string]*cal
 	return row, ctx.Err()
 }
 
+// sinceEnd is what is kept of a folder that stayed after its agent's end, with what it holds now; differs reports
+// whether
+// that is something else than it held then. Where it cannot be looked at, it is as it was.
+func sinceEnd(ctx context.Context, p place, rec *record, was kept) (now kept, differs bool) {
+	held, release, err := p.k.holdFor(ctx, string(rec.Workspace.Owner), listWait)
+	if err != nil {
+		return was, false
+	}
+	defer release()
+	if there, _, err := p.has(rec); err != nil || !there {
+		return was, false
+	}
+	s, err := p.k.save(held, p, rec, p.ws.Top, nil)
+	if err != nil {
+		return was, false
+	}
+	r := rec.Result
+	return s.kept, r != nil && r.Run != nil && (s.Tree != r.Run.Tree || s.kept.tip(rec) != r.Tip)
+}
+
 // listWait is how long a list waits for the operations on one workspace.
 const listWait = time.Second
 
 // brought reports whether the caller's folder has all that the workspace changed, committed or not, but for what it
 // declined.
-func (p place) brought(ctx context.Context, rec *record, kept kept) (already bool, declined []string) {
-	err := p.k.mergeTree(ctx, p, rec, kept.newest(rec), Into{}, func(m *merging) error {
+func (p place) brought(ctx context.Context, rec *record, kept kept, in Into) (already bool, declined []string) {
+	err := p.k.mergeTree(ctx, p, rec, kept.newest(rec), in, func(m *merging) error {
 		out, err := m.merge(ctx)
 		already, declined = out.Already, out.Declined
 		return err
@@ -303,7 +331,7 @@ func (p place) prune(ctx context.Context, rec *record, had bool, discarded *stri
 		}
 		c = nil // its refs are dealt with
 	case lone:
-		switch all, declined := p.brought(ctx, rec, kept); {
+		switch all, declined := p.brought(ctx, rec, kept, Into{}); {
 		case !all && !had:
 			// Its folder has gone with its end: all that is kept has what was in it.
 			return false, fmt.Sprintf("its folder is gone; its work is kept, and nowhere else: troupe merge %s, or "+

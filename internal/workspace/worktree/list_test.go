@@ -58,3 +58,33 @@ func TestNamesAskNothing(t *testing.T) {
 		t.Errorf("a look at one took %d calls, and at three %d: %v", one, calls()-one, err)
 	}
 }
+
+// TestListOfChangedSince: a folder that stayed after its agent's end and was changed since is listed by what it holds
+// now.
+func TestListOfChangedSince(t *testing.T) {
+	b := newBench(t)
+	ws := b.made("stays")
+	put(t, filepath.Join(ws.Top, "x.log"), "ignored\n")
+	if res := b.close(ws); res.Gone {
+		t.Fatalf("%+v", res)
+	}
+	look := func() Row {
+		t.Helper()
+		row, err := b.k.Look(t.Context(), ws)
+		if err != nil || !row.Ended || !row.There {
+			t.Fatalf("%+v, %v", row, err)
+		}
+		return row
+	}
+	if row := look(); row.Unmerged || row.Since || row.Worked {
+		t.Errorf("as it ended: %+v", row)
+	}
+	put(t, filepath.Join(ws.Top, "a.txt"), "later\n")
+	if row := look(); !row.Unmerged || !row.Since || !row.Worked {
+		t.Errorf("changed since: %+v", row)
+	}
+	b.brought(ws)
+	if row := look(); row.Unmerged || !row.Since {
+		t.Errorf("merged: %+v", row)
+	}
+}

@@ -54,6 +54,13 @@ func (k *Keeper) holdCaller(ctx context.Context, c *caller) (held context.Contex
 	return k.hold(ctx, "repository-"+hex.EncodeToString(sum[:8]))
 }
 
+// Writing waits until no other merge is written into a folder, in any process. What is done until it is released is
+// done under the context that it gives. It is asked for before any workspace is held, and never while one is.
+func Writing(ctx context.Context, k *Keeper, folder string) (held context.Context, release func(), err error) {
+	sum := sha256.Sum256([]byte(real(folder)))
+	return k.hold(ctx, "writes-"+hex.EncodeToString(sum[:8]))
+}
+
 // retry calls a function until it needs no more patience.
 func retry(ctx context.Context, most time.Duration, try func() (again bool, err error)) error {
 	timer := time.NewTimer(0)

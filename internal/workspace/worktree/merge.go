@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,6 +29,8 @@ type Into struct {
 	Anew bool
 	// had is the tree that the caller has, in the place of what is in its folder; "": that.
 	had string
+	// Listed: it is only to be shown, so of the caller's files those are looked at that can matter to it.
+	Listed bool
 	// Judge is asked about the files that conflict before they are handed back; nil: nobody has to be.
 	Judge func(paths []string) error
 }
@@ -109,9 +112,9 @@ type merging struct {
 	given  string // the base, with what was handed of the caller's and taken over
 	ours   string
 	theirs string
-	raw    string            // what the workspace has, with markers that were handed to it; theirs is without
-	marks  []string          // the files that have them
-	came   map[string]string // whose work came to the caller's files before, by their paths; nil: not looked up yet
+	raw    string          // what the workspace has, with markers that were handed to it; theirs is without
+	marks  []string        // the files that have them
+	came   map[string]came // whose work is on the caller's side of files that conflict, by their paths
 }
 
 // merging prepares a computation, and does it while nothing else goes on with the workspace.
@@ -166,10 +169,10 @@ func (k *Keeper) mergeTree(ctx context.Context, p place, rec *record, tree strin
 	if p.ws.Kind == troupe.WorkspaceTree {
 		var err error
 		if m.caller, err = k.callerOf(ctx, in.Folder); err != nil {
-			return err
+			return noCaller(in.Folder, err)
 		}
 	}
-	scratch := filepath.Join(p.folder, "merge.git")
+	scratch := scratchOf(p.folder)
 	if err := removeTree(scratch); err != nil {
 		return err
 	}
@@ -179,6 +182,27 @@ func (k *Keeper) mergeTree(ctx context.Context, p place, rec *record, tree strin
 	}
 	if gone := removeTree(scratch); err == nil {
 		err = gone
+	}
+	return err
+}
+
+// scratchOf is where the repository of a computation is. A process that is killed leaves it, half made as it is.
+func scratchOf(folder string) string { return filepath.Join(folder, "merge.git") }
+
+// Tidy removes what computations of merges have left whose process was killed: nothing is kept there.
+func Tidy(ctx context.Context, k *Keeper) error {
+	left, err := filepath.Glob(scratchOf(filepath.Join(k.data, "*")))
+	for _, scratch := range left {
+		id := filepath.Base(filepath.Dir(scratch))
+		if _, ok := troupe.ParseSessionID(id); !ok {
+			continue
+		}
+		_, release, busy := k.holdFor(ctx, id, 0)
+		if busy != nil {
+			continue // it is at work
+		}
+		err = errors.Join(err, removeTree(scratch))
+		release()
 	}
 	return err
 }
@@ -318,6 +342,11 @@ func (m *merging) look(ctx context.Context) (scan, error) {
 		s.gone = nil
 		return s, err
 	}
+	if m.in.Listed && m.caller != nil && len(m.rec.Handed) == 0 {
+		if s, all, err := few(ctx, m); err != nil || all {
+			return s, err
+		}
+	}
 	s, err := m.r.scan(ctx, m.in.Folder)
 	switch {
 	case err != nil:
@@ -340,6 +369,7 @@ func (m *merging) merge(ctx context.Context) (Merged, error) {
 	if err != nil {
 		return out, err
 	}
+	m.whose(ctx, o)
 	out.Conflicts = m.conflicts(o)
 	deltas, err := m.r.deltas(ctx, m.ours, o.tree)
 	if err != nil {

@@ -53,6 +53,7 @@ func (m *merging) handBack(ctx context.Context) (Handed, error) {
 	if err != nil {
 		return out, err
 	}
+	m.whose(ctx, o)
 	if len(o.stages) == 0 && len(m.marks) == 0 {
 		return out, &troupe.UserError{Problem: "the work of " + m.p.ws.Name + " has no conflicts to be resolved in it"}
 	}

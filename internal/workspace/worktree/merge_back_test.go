@@ -37,7 +37,7 @@ func TestHandBack(t *testing.T) {
 	h := b.handBack(third)
 	path := filepath.Join(third.Top, "shared.txt")
 	marked := "uno\n2\n3\nfour\n5\n6\n7\n8\n" +
-		"<<<<<<< caller, changed by first, second\nnine\n||||||| base\n9\n=======\nneun\n>>>>>>> third\n"
+		"<<<<<<< caller, changed by second\nnine\n||||||| base\n9\n=======\nneun\n>>>>>>> third\n"
 	if len(h.Marked) != 1 || h.Marked[0] != path || len(h.Open) > 0 || h.Files != 2 || get(path) != marked {
 		t.Errorf("handed back: %+v, %s", h, get(path))
 	}

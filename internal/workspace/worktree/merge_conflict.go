@@ -25,6 +25,7 @@ func (m *merging) conflicts(o *outcome) []Conflict {
 func (m *merging) conflict(o *outcome, name string) Conflict {
 	c := Conflict{Path: filepath.Join(m.in.Folder, name)}
 	c.Ours, c.Theirs = m.names(c.Path)
+	c.Over = m.came[c.Path].anywhere
 	for _, p := range o.pieces[name] {
 		if p.hunk != nil {
 			c.Hunks = append(c.Hunks, *p.hunk)
@@ -57,25 +58,4 @@ func (m *merging) conflict(o *outcome, name string) Conflict {
 		c.Why = "both sides changed it"
 	}
 	return c
-}
-
-// names are the two sides of a file: the workspaces whose work came to the folder before, if they changed it, and the
-// one that is merged.
-func (m *merging) names(path string) (ours, theirs string) {
-	if m.came == nil {
-		m.came = map[string]string{}
-		others, err := recordsOf(m.k, m.p.ws.Of)
-		if err != nil {
-			others = nil // a name less
-		}
-		for _, rec := range others {
-			if rec.Workspace.Owner == m.p.ws.Owner {
-				continue
-			}
-			for _, path := range slices.Compact(slices.Sorted(slices.Values(rec.Brought))) {
-				m.came[path] = strings.TrimPrefix(m.came[path]+", "+rec.Workspace.Name, ", ")
-			}
-		}
-	}
-	return m.came[path], m.p.ws.Name
 }

@@ -128,6 +128,9 @@ func (w *world) merged(ws troupe.Workspace) {
 	for range 3 {
 		index, refs, was := get(filepath.Join(w.dir, ".git/index")), w.git(w.dir, "for-each-ref"), w.files(w.dir)
 		m := w.merge(ws, Into{})
+		if few := w.merge(ws, Into{Listed: true}); seen(few) != seen(m) {
+			w.rt.Fatalf("listed as %s\nand merged as %s", seen(few), seen(m))
+		}
 		if now := w.files(w.dir); !maps.Equal(now, was) {
 			w.rt.Fatal("merging wrote to the folder")
 		}
@@ -169,6 +172,19 @@ func (w *world) merged(ws troupe.Workspace) {
 		}
 	}
 	w.rt.Fatalf("it does not merge: %+v", w.merge(ws, Into{}).Conflicts)
+}
+
+// seen is what a merge shows.
+func seen(m Merged) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "already %v, %d files +%d -%d, left %q", m.Already, m.Files, m.Added, m.Removed, m.Left)
+	for _, c := range m.Changes {
+		fmt.Fprintf(&b, "\n%s %v %s", c.Path, c.Gone, c.Content)
+	}
+	for _, c := range m.Conflicts {
+		fmt.Fprintf(&b, "\n%s: %s %+v", c.Path, c.Why, c.Hunks)
+	}
+	return b.String()
 }
 
 // untouched: files that are no part of a merge are as they were.

@@ -168,13 +168,60 @@ func TestPains27(t *testing.T) {
 		t.Fatalf("third: %+v", m)
 	}
 	c := m.Conflicts[0]
-	if c.Path != filepath.Join(b.dir, "shared.txt") || c.Ours != "first, second" ||
-		c.Theirs != "third" || len(c.Hunks) != 1 ||
+	if c.Path != filepath.Join(b.dir, "shared.txt") || c.Ours != "second" ||
+		c.Over != "first, second" || c.Theirs != "third" || len(c.Hunks) != 1 ||
 		c.Hunks[0] != (Hunk{Lines{9, "nine\n"}, Lines{9, "9\n"}, Lines{9, "neun\n"}}) {
 		t.Errorf("conflict: %+v", c)
 	}
 	if got := get(filepath.Join(b.dir, "shared.txt")); got != "uno\n2\n3\n4\n5\n6\n7\n8\nnine\n" {
 		t.Errorf("the caller's: %q", got)
+	}
+}
+
+// TestWhoseLines: a conflict names those whose lines conflict, and not one whose merge was taken back, or that changed
+// other lines; what is no matter of lines names who has it so.
+func TestWhoseLines(t *testing.T) {
+	b := newBench(t)
+	b.write("shared.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n")
+	b.write("bin.dat", "\x00\x01")
+	agents := map[string]troupe.Workspace{}
+	for _, a := range []struct {
+		name  string
+		files map[string]string
+	}{
+		{"first", map[string]string{"shared.txt": "uno\n2\n3\n4\n5\n6\n7\n8\n9\n", "bin.dat": "\x00\x02"}},
+		{"second", map[string]string{"shared.txt": "1\n2\n3\n4\n5\n6\n7\n8\nnine\n"}},
+		{"cuts", map[string]string{"shared.txt": "1\n2\n3\n4\n6\n7\n8\n9\n"}},
+		{"third", map[string]string{"shared.txt": "eins\n2\n3\n4\nfive\n6\n7\n8\nneun\n", "bin.dat": "\x00\x03"}},
+	} {
+		agents[a.name] = b.made(a.name)
+		for file, text := range a.files {
+			put(t, filepath.Join(agents[a.name].Top, file), text)
+		}
+	}
+	look := func() string {
+		var said []string
+		for _, c := range b.merge(agents["third"], Into{}).Conflicts {
+			said = append(said, filepath.Base(c.Path)+": "+c.Ours+"; all: "+c.Over)
+		}
+		return strings.Join(said, " | ")
+	}
+	b.brought(agents["first"])
+	b.close(agents["first"]) // what it had is in the caller's repository then
+	b.brought(agents["second"])
+	b.brought(agents["cuts"])
+	if got := look(); got != "bin.dat: first; all: first | shared.txt: first, second, cuts; all: first, second, cuts" {
+		t.Error(got)
+	}
+	// The merges of second and cuts are undone, and a person writes where second did.
+	b.write("shared.txt", "uno\n2\n3\n4\n5\n6\n7\n8\nmine\n")
+	if got := look(); got != "bin.dat: first; all: first | shared.txt: first; all: first" {
+		t.Error(got)
+	}
+	b.write("shared.txt", "1\n2\nmine\n4\n5\n6\n7\n8\nmine\n")
+	b.write("bin.dat", "\x00\x04")
+	if got := look(); got != "bin.dat: ; all:  | shared.txt: ; all: " {
+		t.Error(got)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -70,6 +71,17 @@ const saveMost = 10 * time.Minute
 
 // save stores the content of a folder in the keeper, and what the agent's repository there refers to.
 func (k *Keeper) save(ctx context.Context, p place, rec *record, folder string, changed []string) (saved, error) {
+	out, err := saveNow(ctx, k, p, rec, folder, changed)
+	if err == nil || p.ws.Kind != troupe.WorkspaceTree {
+		return out, err
+	}
+	if _, lost := os.Lstat(filepath.Join(p.ws.Of, ".git")); errors.Is(lost, fs.ErrNotExist) {
+		err = fmt.Errorf("%s has no .git any more, which this borrows from: %w", p.ws.Of, err)
+	}
+	return out, err
+}
+
+func saveNow(ctx context.Context, k *Keeper, p place, rec *record, folder string, changed []string) (saved, error) {
 	ctx, cancel := context.WithTimeout(ctx, saveMost)
 	defer cancel()
 	r, err := k.keeper(p)

@@ -240,7 +240,7 @@ func rootIn(folder, name string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, err := folderOf(root, strings.TrimSuffix(name, "/"), false)
+	at, err := folderOf(root, strings.TrimSuffix(name, "/"), nil)
 	return at, errors.Join(err, root.Close())
 }
 

@@ -30,6 +30,14 @@ func linked(info fs.FileInfo) bool {
 	return ok && st.Nlink > 1
 }
 
+// keepOwner gives a file the owner of the one that it will replace, as far as we may.
+func keepOwner(f *os.File, old fs.FileInfo) {
+	want, ok := old.Sys().(*syscall.Stat_t)
+	if ok && (int(want.Uid) != os.Geteuid() || int(want.Gid) != os.Getegid()) {
+		_ = f.Chown(int(want.Uid), int(want.Gid)) // only root may; others own what they write
+	}
+}
+
 // inode is what tells a folder from another of the same name.
 func inode(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {

@@ -188,6 +188,14 @@ func (f *File) keep(touch *troupe.FileTouch) error {
 // writable makes the folder of a new file, and asks the system about an existing one.
 func (f *File) writable() (err error) {
 	if f.folder == nil {
+		if cwd := f.env.Cwd; troupe.Within(f.target.Real(), tool.Resolve(cwd)) {
+			// Made again for this file alone it would be taken for the folder that it was.
+			if _, err := os.Lstat(cwd); errors.Is(err, fs.ErrNotExist) {
+				return Refuse("%s was not written: the folder that you work in, %s, is not there any more; something "+
+					"has removed or moved it. A folder of your own is made again, as it was saved last, before your "+
+					"next calls: look what is there then.", f.Name, cwd)
+			}
+		}
 		dir, _ := safefile.Split(f.target.Real())
 		f.folder, err = safefile.MakeFolder(dir)
 		return err
