@@ -206,10 +206,15 @@ const (
 	OpListen       AttemptOp = "listen"  // be reached, and reach that
 	// OpUnseen: the command failed where nobody could see what it was kept from, if anything.
 	OpUnseen AttemptOp = "unseen"
+	// OpSetID: give a file the set-user-ID or set-group-ID bit. No answer allows it.
+	OpSetID AttemptOp = "set-user-ID"
 )
 
 // Changes reports whether an attempt is one to change files.
 func (a Attempt) Changes() bool { return !a.Network() && a.Op != OpUnseen }
+
+// Leave reports whether an answer can allow it.
+func (a Attempt) Leave() bool { return a.Op != OpSetID }
 
 // Network reports whether it is one to reach somebody, or to be reached.
 func (a Attempt) Network() bool { return a.Op == OpConnect || a.Op == OpListen }
@@ -272,6 +277,8 @@ func (o AttemptOp) Verb() string {
 		return "reach"
 	case OpListen:
 		return "listen on"
+	case OpSetID:
+		return "make set-user-ID or set-group-ID"
 	case OpUnseen:
 		return "do something that this kernel could not watch; it failed"
 	default:

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -22,6 +21,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/app/follow"
 	"github.com/troupe-dev/troupe/internal/app/plugins"
 	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/disk"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/store/sqlite"
 	"github.com/troupe-dev/troupe/internal/tool"
@@ -171,7 +171,7 @@ func (a *App) outputDir(id troupe.SessionID) string {
 // removeOutputs deletes the large outputs of sessions that are gone.
 func (a *App) removeOutputs(ids []troupe.SessionID) error {
 	for _, id := range ids {
-		if err := os.RemoveAll(a.outputDir(id)); err != nil {
+		if err := disk.RemoveTree(a.outputDir(id)); err != nil {
 			return fmt.Errorf("remove the outputs of session %s: %w", id, err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
 	"github.com/troupe-dev/troupe/internal/sandbox"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/workspace/worktree"
@@ -117,18 +118,25 @@ func tidyMerges(ctx context.Context, a *App) {
 	}
 }
 
-// sweepAfter is how old a folder of outputs must be before it is taken for left over: a tree
+// sweepAfter is how old a folder of a session must be before it is taken for left over: a tree
 // that is being born has its folder before others can see it.
 const sweepAfter = time.Hour
 
-// removeOrphanOutputs removes what processes that were killed left behind: outputs of sessions that are
-// gone. It is called once by a process that begins to host, beside its work; whatever it does
-// not manage is left to the next.
-func (a *App) removeOrphanOutputs(ctx context.Context) {
-	dirs, err := os.ReadDir(a.dirs.Outputs())
+// removeOrphans removes what sessions left that are gone: their processes were killed, or it could not be removed then.
+// It is called once by a process that begins to host, beside its work; whatever it does not manage is left to the next.
+func (a *App) removeOrphans(ctx context.Context) {
+	for _, all := range []string{a.dirs.Outputs(), scratchpadsOf(a).all, memoryData(a.dirs)} {
+		if all != "" {
+			a.removeOrphansIn(ctx, all)
+		}
+	}
+}
+
+func (a *App) removeOrphansIn(ctx context.Context, all string) {
+	dirs, err := os.ReadDir(all)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			a.env.Log.Warn("look for outputs that are left over", "err", err)
+			a.env.Log.Warn("look for what sessions left that are gone", "err", err)
 		}
 		return
 	}
@@ -138,14 +146,14 @@ func (a *App) removeOrphanOutputs(ctx context.Context) {
 		}
 		info, err := d.Info()
 		id, ok := troupe.ParseSessionID(d.Name())
-		if err != nil || !ok || !d.IsDir() || a.env.Now().Sub(info.ModTime()) < sweepAfter {
+		if err != nil || !ok || !d.IsDir() || a.env.Now().Sub(info.ModTime()).Abs() < sweepAfter {
 			continue
 		}
 		if _, err := a.trees.session(ctx, id); !isNotFound(err) {
 			continue
 		}
-		if err := os.RemoveAll(filepath.Join(a.dirs.Outputs(), d.Name())); err != nil {
-			a.env.Log.Warn("remove outputs that are left over", "session", id, "err", err)
+		if err := disk.RemoveTree(filepath.Join(all, d.Name())); err != nil {
+			a.env.Log.Warn("remove what a session left that is gone", "session", id, "err", err)
 		}
 	}
 }

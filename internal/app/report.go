@@ -341,8 +341,15 @@ func (a runs) remove(ctx context.Context, root troupe.SessionID) error {
 	if err != nil {
 		return fmt.Errorf("remove session %s: %w", root, err)
 	}
-	return errors.Join(plansOf(a.app).remove(t.Sessions), memory.RemoveTree(memoryData(a.app.dirs), root),
+	err = errors.Join(plansOf(a.app).remove(t.Sessions), memory.RemoveTree(memoryData(a.app.dirs), root),
 		scratchpadsOf(a.app).remove(root), a.app.removeOutputs(ids))
+	if err != nil { // removeOrphans tries again
+		return &troupe.UserError{
+			Problem: fmt.Sprintf("session %s is removed, but not all of its files: %v", root, err),
+			Hint:    "A later run tries it again, or remove them yourself.", Err: err,
+		}
+	}
+	return nil
 }
 
 func (a runs) deleteTree(ctx context.Context, t Tree) error {

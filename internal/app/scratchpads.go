@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
 	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
@@ -56,7 +57,7 @@ func (s scratchpads) remove(root troupe.SessionID) error {
 	if s.all == "" {
 		return nil
 	}
-	if err := os.RemoveAll(s.Folder(root)); err != nil {
+	if err := disk.RemoveTree(s.Folder(root)); err != nil {
 		return fmt.Errorf("remove the scratchpad of session %s: %w", root, err)
 	}
 	return nil

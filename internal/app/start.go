@@ -107,7 +107,7 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 	}
 	e.hub = session.New(deps)
 	a.engine.Store(e)
-	pool.Go(a.removeOrphanOutputs)
+	pool.Go(a.removeOrphans)
 	pool.Go(func(ctx context.Context) { tidyMerges(ctx, a) })
 	return e, nil
 }

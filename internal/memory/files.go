@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 const (
@@ -184,7 +185,7 @@ func replace(root *os.Root, name, text string) error {
 // Forget removes a file of a memory; "" is all of it.
 func Forget(folder, name string) (err error) {
 	if name == "" {
-		return os.RemoveAll(folder)
+		return disk.RemoveTree(folder)
 	}
 	root, err := os.OpenRoot(folder)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"unicode"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 // Where memories lie below ~ or a project's folder. Other programs have them there too.
@@ -172,7 +173,7 @@ func (p Places) List() ([]Kept, error) {
 
 // RemoveTree removes the memories of a tree that is gone.
 func RemoveTree(data string, tree troupe.SessionID) error {
-	if err := os.RemoveAll(filepath.Join(data, string(tree))); err != nil {
+	if err := disk.RemoveTree(filepath.Join(data, string(tree))); err != nil {
 		return fmt.Errorf("remove the memories of session %s: %w", tree, err)
 	}
 	return nil

@@ -15,7 +15,6 @@ type op int
 const (
 	opOpen op = iota + 1
 	opCreat
-	opOpenat2
 	opTruncate
 	opRename
 	opUnlink
@@ -65,7 +64,6 @@ type opener struct {
 func watchedFiles() map[uintptr]shape {
 	calls := map[uintptr]shape{
 		unix.SYS_OPENAT:    {op: opOpen, dir: 0, path: 1, flags: 2, mode: 3},
-		unix.SYS_OPENAT2:   {op: opOpenat2, dir: 0, path: 1, flags: 2},
 		unix.SYS_TRUNCATE:  {op: opTruncate, dir: none, path: 0, mode: 1},
 		unix.SYS_RENAMEAT2: {op: opRename, dir: 0, path: 1, dir2: 2, path2: 3, flags: 4},
 		unix.SYS_RENAMEAT:  {op: opRename, dir: 0, path: 1, dir2: 2, path2: 3, flags: none},

@@ -60,10 +60,8 @@ func missing(p policy) []uintptr {
 	calls := []uintptr{
 		unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, // its requests pass no filter
 		unix.SYS_CLONE3, // its flags are in memory
+		unix.SYS_OPENAT2, // so are its flags, and the mode of what it makes
 		unix.SYS_FCHMODAT2, unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR,
-	}
-	if p.landlock < 3 || !p.listener {
-		calls = append(calls, unix.SYS_OPENAT2) // its flags are in memory
 	}
 	if p.landlock < 6 {
 		calls = append(calls, unix.SYS_PIDFD_SEND_SIGNAL)
@@ -154,8 +152,32 @@ func opens(p policy) []rule {
 		if p.listener {
 			r.tests = append(r.tests, test{arg: o.flags, mask: unix.O_ACCMODE | unix.O_CREAT | unix.O_TRUNC,
 				values: []uint32{0}, not: true, then: notify})
+		} else {
+			r.tests = append(r.tests, test{arg: o.flags, mask: makesFile, values: []uint32{0}, then: pass},
+				test{arg: o.flags + 1, mask: setIDs, values: []uint32{0}, not: true, then: refuse(unix.EPERM)})
 		}
 		list = append(list, r)
+	}
+	if !p.listener {
+		list = append(list, makesUnheard()...)
+	}
+	return list
+}
+
+// setIDs are the bits of a mode with which a program runs as its owner or its group, whoever starts it.
+const setIDs = unix.S_ISUID | unix.S_ISGID
+
+// makesFile are the flags with which an open uses its mode.
+const makesFile = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
+
+// makesUnheard are the other calls that make files, where nobody listens. Of a new folder's mode the kernel takes
+// neither bit.
+func makesUnheard() []rule {
+	var list []rule
+	calls := watchedFiles()
+	for _, nr := range numbers(calls, func(s shape) bool { return s.op == opCreat || s.op == opMknod }) {
+		list = append(list, rule{nr: nr, tests: []test{{arg: int(calls[nr].mode), mask: setIDs, values: []uint32{0},
+			not: true, then: refuse(unix.EPERM)}}, last: pass})
 	}
 	return list
 }

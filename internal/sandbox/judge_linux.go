@@ -23,7 +23,6 @@ type asked struct {
 	anew bool // to be judged anew: something has moved since it was looked at
 	// Of opens, in the place of arguments; of a new symbolic link, what it says.
 	openFlags, openMode uint32
-	resolve             uint64
 	says                string
 }
 
@@ -61,8 +60,8 @@ func (a *asked) flagBits() uint32 { return uint32(a.arg(a.flags)) }
 // creates: what it makes gets a mode.
 func (a *asked) creates() bool {
 	switch a.op {
-	case opOpen, opCreat, opOpenat2:
-		return a.openFlags&(unix.O_CREAT|unix.O_TMPFILE&^unix.O_DIRECTORY) != 0
+	case opOpen, opCreat:
+		return a.openFlags&makesFile != 0
 	default:
 		return a.op == opMkdir || a.op == opMknod
 	}
@@ -93,7 +92,7 @@ func (f *files) judge(q *asked) (a answer, now bool) {
 	switch {
 	case q.op >= opChmod:
 		return f.attribute(q), true
-	case q.op == opOpen, q.op == opCreat, q.op == opOpenat2:
+	case q.op == opOpen, q.op == opCreat:
 		return f.open(q)
 	case q.op == opRename, q.op == opLink:
 		return f.pair(q), true
@@ -136,15 +135,12 @@ func (f *files) unreadable(err error, address uint64) answer {
 }
 
 func (f *files) open(q *asked) (a answer, now bool) {
-	switch q.op {
-	case opCreat:
-		q.openFlags, q.openMode = unix.O_CREAT|unix.O_WRONLY|unix.O_TRUNC, uint32(q.arg(q.mode))
-	case opOpenat2:
-		if a, ok := f.openHow(q); !ok {
-			return a, true
-		}
-	default:
-		q.openFlags, q.openMode = q.flagBits(), uint32(q.arg(q.mode))
+	q.openFlags, q.openMode = q.flagBits(), uint32(q.arg(q.mode))
+	if q.op == opCreat {
+		q.openFlags = unix.O_CREAT | unix.O_WRONLY | unix.O_TRUNC
+	}
+	if q.creates() && q.openMode&setIDs != 0 {
+		return f.refuseID(q), true
 	}
 	const exclusive = unix.O_CREAT | unix.O_EXCL
 	p, a, ok := f.find(q, q.dir, q.path, q.openFlags&unix.O_NOFOLLOW == 0 && q.openFlags&exclusive != exclusive)
@@ -169,16 +165,6 @@ func (f *files) open(q *asked) (a answer, now bool) {
 		return proceed(), true // it fails, or changes nothing
 	}
 	return f.change(try, p, func() (answer, bool) { return f.openFor(q, p) })
-}
-
-// openHow reads what openat2 has in memory.
-func (f *files) openHow(q *asked) (a answer, ok bool) {
-	var how [24]byte
-	if _, err := peek(q.pid, q.arg(q.flags), how[:]); err != nil {
-		return f.unreadable(err, q.arg(q.flags)), false
-	}
-	q.openFlags, q.openMode, q.resolve = uint32(word(how[:], 0)), uint32(word(how[:], 8)), word(how[:], 16)
-	return proceed(), q.openFlags&(unix.O_ACCMODE|unix.O_CREAT|unix.O_TRUNC) != 0
 }
 
 // change answers a call that would change what lies at a place. Do makes the call where only
@@ -255,6 +241,9 @@ func (f *files) single(q *asked) answer {
 		if q.says, err = text(q.pid, q.arg(q.path2)); err != nil {
 			return f.unreadable(err, q.arg(q.path2))
 		}
+	}
+	if q.op == opMknod && q.arg(q.mode)&setIDs != 0 {
+		return f.refuseID(q)
 	}
 	p, a, ok := f.find(q, q.dir, q.path, q.op == opTruncate)
 	if !ok {

@@ -56,12 +56,12 @@ func (f *files) pair(q *asked) answer {
 	}
 	v := f.leave(q, from)
 	v = max(v, f.arrive(q, from, to))
-	if !from.bare && from.kind() != unix.S_IFDIR && (q.op == opLink || from.names > 1) &&
+	if !from.bare && from.kind() != unix.S_IFDIR && (q.op == opLink || from.names > 1 || from.setsID()) &&
 		f.plan.alias(from.path, to.path) {
 		v = max(v, verdictElsewhere)
 	}
 	if flags&unix.RENAME_EXCHANGE != 0 {
-		if to.kind() != unix.S_IFDIR && to.names > 1 && f.plan.alias(from.path, to.path) {
+		if to.kind() != unix.S_IFDIR && (to.names > 1 || to.setsID()) && f.plan.alias(from.path, to.path) {
 			v = max(v, verdictElsewhere)
 		}
 		v = max(v, f.leave(q, to), f.arrive(q, to, from))

@@ -24,11 +24,8 @@ const passed = unix.O_ACCMODE | unix.O_CREAT | unix.O_EXCL | unix.O_TRUNC | unix
 
 // openFor opens a file and gives it to the command.
 func (f *files) openFor(q *asked, p place) (a answer, now bool) {
-	switch kind := p.kind(); {
-	case kind == unix.S_IFCHR, kind == unix.S_IFBLK:
+	if kind := p.kind(); kind == unix.S_IFCHR || kind == unix.S_IFBLK {
 		return proceed(), true // a device is no file; nobody is granted any
-	case q.resolve != 0:
-		return fail(unix.ENOSYS), true // by another way than the kernel's; then programs use openat
 	}
 	// Whatever lies there by now, nobody waits for it here: what can only be had by waiting is waited for
 	// beside the other calls.
@@ -40,10 +37,16 @@ func (f *files) openFor(q *asked, p place) (a answer, now bool) {
 	err := f.make(q, p.isThere, func(w *who) (err error) {
 		mode := uint32(0)
 		if q.creates() {
-			mode = q.openMode & 0o7777 &^ w.umask
+			mode = q.openMode & 0o1777 &^ w.umask
 		}
-		if fd, err = openat(p.dir, p.name, flags, mode); err == nil && !p.exists && mode&^f.umask() != mode {
+		fd, err = openat(p.dir, p.name, flags, mode)
+		switch {
+		case err != nil:
+		case !p.exists && mode&^f.umask() != mode:
 			err = unix.Fchmod(fd, mode)
+		case p.setsID() && flags&unix.O_ACCMODE != unix.O_RDONLY:
+			// As a write would; but not one of root, nor one to what is mapped into memory.
+			err = unix.Fchmod(fd, p.mode&0o1777)
 		}
 		return err
 	})
@@ -204,7 +207,7 @@ func (f *files) create(q *asked, p place) answer {
 		default:
 			err = unix.Mknodat(p.dir, p.name, mode, 0)
 		}
-		if mode &= 0o7777; err == nil && mode&^f.umask() != mode {
+		if mode &= 0o1777; err == nil && mode&^f.umask() != mode {
 			err = unix.Fchmodat(p.dir, p.name, mode, 0) // nobody but a listener can have put a link there
 		}
 		return err
@@ -256,6 +259,9 @@ func (f *files) attribute(q *asked) answer {
 	path, err := readlink(unix.AT_FDCWD, link(h))
 	if err != nil {
 		return answered(err)
+	}
+	if q.op == opChmod && q.arg(q.mode)&setIDs != 0 && st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return f.refuseIDOf(path, &st)
 	}
 	if path[0] != '/' || st.Nlink == 0 { // a pipe, or a file without a name: nothing that lasts
 		return f.apply(q, h, &st)

@@ -82,7 +82,7 @@ func put(p place, data []byte) error {
 	}
 	file := os.NewFile(uintptr(fd), name)
 	_, err = file.Write(data)
-	err = errors.Join(err, unix.Fchmod(fd, p.mode&0o7777), file.Sync(), file.Close())
+	err = errors.Join(err, unix.Fchmod(fd, p.mode&0o1777), file.Sync(), file.Close())
 	if err == nil {
 		err = unix.Renameat(p.dir, name, p.dir, p.name)
 	}

@@ -43,6 +43,7 @@ func seatbelt(c troupe.Confinement) string {
 	for _, p := range allResolved(c.Hidden, true) {
 		fmt.Fprintf(&b, "(deny file-read* (subpath %s))\n(deny file-write* (subpath %s))\n", quoted(p), quoted(p))
 	}
+	b.WriteString("(deny file-write-setugid)\n") // of what may be written, too
 	switch n := c.Network; {
 	case n.Proxy > 0:
 		fmt.Fprintf(&b, "(deny network*)\n(allow network-outbound (remote tcp \"localhost:%d\"))\n", n.Proxy)

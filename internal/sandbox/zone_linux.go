@@ -70,7 +70,7 @@ func (p *plan) modeOf(path string, mode uint32) uint32 {
 	if slices.Contains(p.shared, path) || p.onTheWay(path) {
 		return mode&0o755 | 0o700
 	}
-	return mode & 0o7777
+	return mode & 0o1777 // as the kernel does it
 }
 
 // guarded reports whether a path that may be written otherwise stays as it is.

@@ -121,6 +121,6 @@ func (ts *tasks) notAsked(in inToolDone) bool {
 		return false
 	}
 	return slices.ContainsFunc(in.out.Evidence.Commands, func(c troupe.CommandRun) bool {
-		return c.Watched != nil && len(c.Watched.Attempts) > 0
+		return c.Watched != nil && slices.ContainsFunc(c.Watched.Attempts, troupe.Attempt.Leave)
 	})
 }

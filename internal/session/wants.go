@@ -148,6 +148,7 @@ func (cs *calls) wants(i int, out tool.Output, d troupe.Decision) (wants []troup
 // the first.
 func (cs *calls) withoutDenied(i int, wants []troupe.Attempt, out *tool.Output) []troupe.Attempt {
 	c := cs.candidate(i)
+	wants = withoutSetID(wants, cs.a.st.Calls[i].Name, out)
 	keeps := gate.Kept(c.tree.chain.chain(c.self.ID), c.roots(), c.h.d.Home)
 	closed := gate.Closed(c.pad, c.h.d.Guard.Protected(PlaceOf(c.self)).Closed)
 	outside := gate.KeptTo(c.tree.chain.chain(c.self.ID), c.pad)
@@ -181,10 +182,33 @@ func (cs *calls) withoutDenied(i int, wants []troupe.Attempt, out *tool.Output) 
 	return wants
 }
 
+// withoutSetID takes out what no answer allows: files that run as their owner for every user of the machine.
+func withoutSetID(wants []troupe.Attempt, name string, out *tool.Output) []troupe.Attempt {
+	var left, refused []troupe.Attempt
+	for _, w := range wants {
+		if w.Leave() {
+			left = append(left, w)
+		} else {
+			refused = append(refused, w)
+		}
+	}
+	if len(refused) == 0 {
+		return wants
+	}
+	why := "it wanted to " + Wanted(refused) + ". Such a program runs as its owner for every user of this machine, " +
+		"so no " +
+		"command in the sandbox makes one, and no answer allows it: do it yourself, or run the command without the " +
+		"sandbox"
+	out.Blocks = append(out.Blocks, troupe.Text("(Not permitted: "+why+".)"))
+	out.Evidence.Denied = append(out.Evidence.Denied, troupe.Denial{Tool: name, Why: why})
+	return left
+}
+
 // Wanted says in words what was attempted: "create a, b; reach 10.0.0.1:443".
 func Wanted(list []troupe.Attempt) string {
 	const most = 5
-	verbs := []troupe.AttemptOp{troupe.OpWrite, troupe.OpCreate, troupe.OpRemove, troupe.OpConnect, troupe.OpUnseen}
+	verbs := []troupe.AttemptOp{troupe.OpWrite, troupe.OpCreate, troupe.OpRemove, troupe.OpConnect, troupe.OpUnseen,
+		troupe.OpSetID}
 	var parts, folders, last []string // last of all what has no place
 	var rest []troupe.Attempt
 	for _, w := range list {

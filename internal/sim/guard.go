@@ -44,7 +44,7 @@ func (g guard) Confine(_ context.Context, c session.Confine) (*troupe.Confinemen
 		switch a.Op {
 		case troupe.OpConnect, troupe.OpListen:
 			out.Network.Ports = append(out.Network.Ports, portOf(a.Path))
-		case troupe.OpUnseen:
+		case troupe.OpUnseen, troupe.OpSetID:
 		case troupe.OpCreate, troupe.OpWrite, troupe.OpRemove, troupe.OpRemoveFolder:
 			out.Writable = append(out.Writable, a.Path)
 		}

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 // prefix is what the names of all our folders begin with, owner the file that is locked.
@@ -91,11 +93,28 @@ func ours(path string) error {
 
 // Remove removes the folder and all in it.
 func (f *Folder) Remove() error {
-	err := os.RemoveAll(f.Path)
+	err := remove(f.Path)
 	if f.lock != nil {
 		err = errors.Join(err, f.lock.Close())
 	}
 	return err
+}
+
+// remove removes a folder, and last the file by which it is known: what could not be removed is still known by it.
+func remove(path string) error {
+	entries, err := os.ReadDir(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		if e.Name() != owner {
+			err = errors.Join(err, disk.RemoveTree(filepath.Join(path, e.Name())))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return disk.RemoveTree(path)
 }
 
 // Keep leaves the folder to whoever wants it: no process removes it.
@@ -144,7 +163,7 @@ func Sweep() {
 			continue
 		}
 		if lock(f) == nil {
-			_ = os.RemoveAll(path)
+			_ = remove(path)
 		}
 		_ = f.Close() // only a lock
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 // A workspace of a tree whose version control is not git can be made by a hook: it fills the folder at its place, and
@@ -28,7 +29,7 @@ func (p place) byHook(ctx context.Context, r repo, rec *record, m Making) error 
 	if err := errors.Join(p.k.apart(p.ws), p.parents()); err != nil {
 		return err
 	}
-	if err := removeTree(p.ws.Top); err != nil { // only now: the way there is no link
+	if err := disk.RemoveTree(p.ws.Top); err != nil { // only now: the way there is no link
 		return err
 	}
 	err := m.Fill(ctx, p.ws.Top)
@@ -42,7 +43,7 @@ func (p place) byHook(ctx context.Context, r repo, rec *record, m Making) error 
 		err = p.takeOver(ctx, r, rec, m)
 	}
 	if err != nil && rec.Base.Commit == "" && p.k.straight(p.ws.Top) == nil {
-		return errors.Join(p.full(err), removeTree(p.ws.Top)) // half made, it is of no use
+		return errors.Join(p.full(err), disk.RemoveTree(p.ws.Top)) // half made, it is of no use
 	}
 	return err
 }

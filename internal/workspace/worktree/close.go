@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 // Close is the end of a run. What is not committed is committed, all of it is kept in the caller's repository, and
@@ -33,7 +34,7 @@ func (k *Keeper) Close(ctx context.Context, ws troupe.Workspace, end Ending) (tr
 	if errors.Is(err, fs.ErrNotExist) {
 		// It was never made, or an end that was not told of removed it, for nothing had changed.
 		res.Gone = true
-		return res, removeTree(p.gone)
+		return res, disk.RemoveTree(p.gone)
 	}
 	if err != nil {
 		return res, err
@@ -328,7 +329,7 @@ func (e *ending) measure(ctx context.Context) error {
 func (e *ending) removeFolder(ctx context.Context) error {
 	if !e.there {
 		e.res.Gone = e.res.Kept == ""
-		_ = removeTree(e.p.making) // of a process that was killed before it had its name
+		_ = disk.RemoveTree(e.p.making) // of a process that was killed before it had its name
 		return nil
 	}
 	why, err := e.loses(ctx, e.p.ws.Top)
@@ -371,7 +372,7 @@ func (e *ending) removeFolder(ctx context.Context) error {
 		return err
 	}
 	e.res.Gone = true
-	_ = removeTree(e.p.gone) // what stays of it is no work, and is removed the next time
+	_ = disk.RemoveTree(e.p.gone) // what stays of it is no work, and is removed the next time
 	e.p.tidy()
 	return nil
 }

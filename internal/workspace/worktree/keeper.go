@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
 	"github.com/troupe-dev/troupe/internal/workspace/git"
 )
 
@@ -202,11 +203,11 @@ func (k *Keeper) Open(ctx context.Context, ws troupe.Workspace, m Making) (troup
 // name would be taken by it for ever. Where that cannot be removed, it stays known whose it is.
 func unmade(p place, left bool) error {
 	if left && p.ws.ByHook && p.k.straight(p.ws.Top) == nil {
-		if err := removeTree(p.ws.Top); err != nil {
+		if err := disk.RemoveTree(p.ws.Top); err != nil {
 			return err
 		}
 	}
-	return os.RemoveAll(p.folder)
+	return disk.RemoveTree(p.folder)
 }
 
 // claim writes the record of a workspace that is new: of two that want one name at once, the first has it.
@@ -325,12 +326,12 @@ func (p place) make(ctx context.Context, rec *record, m Making) error {
 	if err := errors.Join(p.k.apart(p.ws), p.parents()); err != nil {
 		return err
 	}
-	if err := errors.Join(removeTree(p.making), os.Mkdir(p.making, 0o700), p.k.step("folder")); err != nil {
+	if err := errors.Join(disk.RemoveTree(p.making), os.Mkdir(p.making, 0o700), p.k.step("folder")); err != nil {
 		return err
 	}
 	if err := p.fill(ctx, r, c, rec, m); err != nil {
 		// What is half made is of no use, and may be what a disk is full of.
-		return errors.Join(p.full(err), removeTree(p.making))
+		return errors.Join(p.full(err), disk.RemoveTree(p.making))
 	}
 	return p.settle(rec)
 }

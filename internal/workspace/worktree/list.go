@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 // Row is what is known of one workspace.
@@ -346,11 +347,11 @@ func (p place) prune(ctx context.Context, rec *record, had bool, discarded *stri
 			return false, "", err
 		}
 	}
-	if err := errors.Join(removeTree(p.making), removeTree(p.repo), p.k.step("pruned")); err != nil {
+	if err := errors.Join(disk.RemoveTree(p.making), disk.RemoveTree(p.repo), p.k.step("pruned")); err != nil {
 		return false, "", err
 	}
 	p.tidy()
-	return true, why, os.RemoveAll(p.folder)
+	return true, why, disk.RemoveTree(p.folder)
 }
 
 // pruneRefs removes the refs of the caller's repository that another of its refs reaches, and the branch that was made

@@ -173,14 +173,14 @@ func (k *Keeper) mergeTree(ctx context.Context, p place, rec *record, tree strin
 		}
 	}
 	scratch := scratchOf(p.folder)
-	if err := removeTree(scratch); err != nil {
+	if err := disk.RemoveTree(scratch); err != nil {
 		return err
 	}
 	err := m.prepare(ctx, scratch, tree)
 	if err == nil {
 		err = do(m)
 	}
-	if gone := removeTree(scratch); err == nil {
+	if gone := disk.RemoveTree(scratch); err == nil {
 		err = gone
 	}
 	return err

@@ -139,7 +139,7 @@ func (s *side) foreign(d delta) bool {
 // checkout writes the files as a checkout in the folder would, but elsewhere.
 func (s *side) checkout(ctx context.Context, tree string) (folder string, err error) {
 	out := s.r.aside("out")
-	if err := errors.Join(removeTree(out), os.Mkdir(out, 0o700)); err != nil {
+	if err := errors.Join(disk.RemoveTree(out), os.Mkdir(out, 0o700)); err != nil {
 		return "", err
 	}
 	var names strings.Builder

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 // A run that ends with nothing changed leaves no folder, and no list shows it. Its agent may be sent a message later
@@ -30,7 +31,7 @@ func (e *ending) forget(ctx context.Context) error {
 		}
 	}
 	aside := e.k.spent(e.p.ws.Owner)
-	if err := errors.Join(removeTree(aside), os.MkdirAll(filepath.Dir(aside), 0o700)); err != nil {
+	if err := errors.Join(disk.RemoveTree(aside), os.MkdirAll(filepath.Dir(aside), 0o700)); err != nil {
 		return err
 	}
 	if err := os.Rename(e.p.folder, aside); err != nil {
@@ -39,7 +40,7 @@ func (e *ending) forget(ctx context.Context) error {
 	if err := e.k.step("forgotten"); err != nil || e.caller == nil {
 		return err
 	}
-	return removeTree(filepath.Join(aside, filepath.Base(e.p.repo))) // all of it is in the caller's repository
+	return disk.RemoveTree(filepath.Join(aside, filepath.Base(e.p.repo))) // all of it is in the caller's repository
 }
 
 // wake brings back the record of a workspace that was spent. Another may have its name by then, and keeps it.
@@ -85,7 +86,7 @@ func sleep(ctx context.Context, p place, rec *record) (res troupe.WorkspaceResul
 			return res, err
 		}
 	}
-	return res, errors.Join(removeTree(p.making), e.forget(ctx))
+	return res, errors.Join(disk.RemoveTree(p.making), e.forget(ctx))
 }
 
 // Sweep removes what workspaces in which nothing was changed have left, of those that may go.
@@ -124,7 +125,7 @@ func (k *Keeper) sweep(ctx context.Context, id troupe.SessionID, may func(troupe
 			}
 		}
 	}
-	return removeTree(k.spent(id))
+	return disk.RemoveTree(k.spent(id))
 }
 
 func ignoreMissing(err error) error {

@@ -3,9 +3,9 @@ package worktree
 import (
 	"context"
 	"errors"
-	"os"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 // unborn reports whether no agent has ever been in the folder: its making came to no end, with the base on record
@@ -35,9 +35,9 @@ func abandon(ctx context.Context, p place) error {
 			}
 		}
 	}
-	if err := errors.Join(removeTree(p.making), removeTree(p.repo), p.k.step("abandoned")); err != nil {
+	if err := errors.Join(disk.RemoveTree(p.making), disk.RemoveTree(p.repo), p.k.step("abandoned")); err != nil {
 		return err
 	}
 	p.tidy()
-	return os.RemoveAll(p.folder)
+	return disk.RemoveTree(p.folder)
 }
