@@ -201,7 +201,7 @@ func Tidy(ctx context.Context, k *Keeper) error {
 		if busy != nil {
 			continue // it is at work
 		}
-		err = errors.Join(err, removeTree(scratch))
+		err = errors.Join(err, disk.RemoveTree(scratch))
 		release()
 	}
 	return err
