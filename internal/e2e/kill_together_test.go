@@ -18,7 +18,7 @@ import (
 func TestKillTogether(t *testing.T) {
 	t.Parallel()
 	rng := lots(t)
-	for name, job := range map[string]together{
+	for name, job := range map[string]killedJob{
 		"writes": {script: killedWrites, check: (*place).oneAfterTheOther},
 		"verify": {script: killedVerify, git: true, check: (*place).verifiedOnce},
 		"handoff": {script: killedHandoff, check: (*place).judgedOnce,
@@ -46,8 +46,8 @@ func TestKillTogether(t *testing.T) {
 	}
 }
 
-// together is a run that is killed.
-type together struct {
+// killedJob is a run that is killed.
+type killedJob struct {
 	script string
 	begin  []string // "-p go", if there is none
 	files  map[string]string
@@ -55,7 +55,7 @@ type together struct {
 	check  func(*place, []wire.Event)
 }
 
-func (j together) prepare(p *place) {
+func (j killedJob) prepare(p *place) {
 	p.t.Helper()
 	p.write("../s.yaml", j.script)
 	p.write("lines.txt", "")
@@ -71,7 +71,7 @@ func (j together) prepare(p *place) {
 }
 
 // kill takes the run to its end, with at most so many kills, and returns how many hit it.
-func (j together) kill(p *place, rng *rand.Rand, most int) (kills int) {
+func (j killedJob) kill(p *place, rng *rand.Rand, most int) (kills int) {
 	for {
 		args := []string{"-p", "--resume", "job"}
 		if p.troupe("show", "job", "--json").code == 2 {
