@@ -32,7 +32,7 @@ func newWorktrees(c *console.Console) *cobra.Command {
 		Args:    console.NoArgs,
 		Example: "troupe worktrees\ntroupe worktrees --all --json\ntroupe worktrees prune --dry-run",
 		RunE: inHome(c, func(ctx context.Context, a api.API, _ []string) error {
-			ctx, stop := c.Waiting(ctx, lookingAt)
+			ctx, stop := console.Waiting(ctx, c, lookingAt)
 			list, err := a.Setup().Workspaces().Worktrees(ctx, wire.WorktreeQuery{Cwd: c.Cwd, All: all})
 			stop()
 			if err != nil {
@@ -73,7 +73,7 @@ ignored files, which are named.`,
 					return err
 				}
 			}
-			looks, stop := c.Waiting(ctx, lookingAt)
+			looks, stop := console.Waiting(ctx, c, lookingAt)
 			list, err := a.Setup().Workspaces().PruneWorktrees(looks, p)
 			stop()
 			if err != nil {

@@ -15,7 +15,7 @@ const (
 )
 
 // Waiting is a context under which what takes long shows how far it is. stop takes that from the terminal again.
-func (c *Console) Waiting(ctx context.Context, what string) (_ context.Context, stop func()) {
+func Waiting(ctx context.Context, c *Console, what string) (_ context.Context, stop func()) {
 	if !c.ErrTTY {
 		return ctx, func() {}
 	}

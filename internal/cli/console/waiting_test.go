@@ -16,7 +16,7 @@ func TestWaiting(t *testing.T) {
 		var out bytes.Buffer
 		now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 		c := &Console{Err: &out, ErrTTY: terminal, Now: func() time.Time { return now }}
-		ctx, stop := c.Waiting(t.Context(), "Looking")
+		ctx, stop := Waiting(t.Context(), c, "Looking")
 		for i := range 10 {
 			api.Progress(ctx)(i, 10)
 			now = now.Add(400 * time.Millisecond)
