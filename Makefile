@@ -44,7 +44,7 @@ RACE     = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 UNRACED := -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc/...=-race=false
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo test test-whole test-raced test-skipped test-soak test-long test-projects test-corpus test-mcp fmt lint bench fuzz picture loc clean
+.PHONY: help build demo test test-whole test-raced test-skipped test-soak test-long test-projects test-corpus test-tmux test-mcp fmt lint bench fuzz picture loc clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
@@ -106,6 +106,9 @@ test-projects: build ## everyday commands in real-shaped projects, against docs/
 test-corpus: build ## each agent file below DIR is loaded, or says why not (without DIR: those of our own)
 	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe $(GO) test -count=1 -timeout 10m ./internal/e2e -run '^TestCorpus$$' -v \
 		$(if $(DIR),-args -corpus $(abspath $(DIR)))
+
+test-tmux: build ## the panes of a team in a real tmux; `make test` does it too, where tmux is
+	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe $(GO) test -count 1 -timeout 10m ./internal/e2e -run '^TestPain40|^TestTmux' -v
 
 test-mcp: ## the public MCP servers and the conformance suite, from npm; says so when Node is missing
 	TROUPE_TEST_NPM=1 $(GO) test ./internal/e2e -run '^TestNPM|^TestConformance' -count 1 -v

@@ -120,3 +120,19 @@ type OfTeam struct {
 	Message *AgentMessage `json:"message,omitempty"` // MailMessage
 	Board   *BoardMail    `json:"board,omitempty"`   // MailBoard
 }
+
+// TeammateMode says where a person sees the members of a team. They run in the same place whatever it is.
+type TeammateMode string
+
+// The modes of showing teammates.
+const (
+	TeammatesAuto      TeammateMode = "auto" // in panes where there can be some
+	TeammatesTmux      TeammateMode = "tmux"
+	TeammatesITerm2    TeammateMode = "iterm2"
+	TeammatesInProcess TeammateMode = "in-process" // in the conversation alone
+)
+
+// TeammateModes are all of them.
+func TeammateModes() []TeammateMode {
+	return []TeammateMode{TeammatesAuto, TeammatesTmux, TeammatesITerm2, TeammatesInProcess}
+}

@@ -52,6 +52,11 @@ func newTeam(b wire.Begin, s config.Settings, lead troupe.Profile) (*troupe.Team
 	return &troupe.TeamChanged{Team: &troupe.Team{Name: "team"}}, members, nil
 }
 
+// TeammateMode is where the user's settings, or an administrator's, have members of a team shown.
+func TeammateMode(a *App) troupe.TeammateMode {
+	return cmp.Or(a.settings.Teammates, troupe.TeammatesAuto)
+}
+
 func knownTeams(teams map[string]config.Team) string {
 	if len(teams) == 0 {
 		return "`troupe docs settings` says how to write one down, under \"teams\"."

@@ -53,7 +53,8 @@ func granted() allowance {
 		// worktrees in the conversation.
 		// 9,000 working together: teams with plans, roles and deadlines, results that are checked, workflows, monitors,
 		// agents that are put away and carried.
-		productLines: 126_500,
+		// 1,700 panes that show members of a team, and `troupe attach`: 100 of them above what stood here.
+		productLines: 126_600,
 		wideLines:    0,
 	}
 }

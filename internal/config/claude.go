@@ -29,6 +29,7 @@ func (p *parser) theirs(root node) Settings {
 		"outputStyle":                     func(n node) { p.str(n, &s.Style) },
 		"hooks":                           func(n node) { p.hooks(n, &s.Hooks.Raw) },
 		"statusLine":                      func(n node) { p.hooks(n, &s.Hooks.Line) },
+		"teammateMode":                    func(n node) { teammatesOf(p, n, &s.Teammates) },
 		"disableAllHooks":                 func(n node) { p.boolean(n, &s.Hooks.Disable) },
 		"allowManagedHooksOnly":           func(n node) { p.boolean(n, &s.Hooks.ManagedOnly) },
 		"allowedHttpHookUrls":             func(n node) { s.Hooks.addresses(p, n) },

@@ -53,6 +53,8 @@ func (p *parser) ours(root node) Settings {
 
 		"worktree": func(n node) { worktreeOf(p, n, &s.Worktree) },
 		"teams":    func(n node) { teamsOf(p, n, &s.Teams) },
+
+		"teammate_mode": func(n node) { teammatesOf(p, n, &s.Teammates) },
 		"fetch": func(n node) {
 			p.object(n, "fetch.", map[string]func(node){
 				"local_hosts": func(n node) { p.localHosts(n, &s.LocalHosts) },

@@ -258,6 +258,9 @@ func (l *layer) onto(out *Settings, all []bound) {
 	if l.has("handoff.model") {
 		out.HandoffModel = l.settings.HandoffModel
 	}
+	if l.has("teammate_mode") || l.has("teammateMode") {
+		out.Teammates = l.settings.Teammates
+	}
 	if l.has("retry_seconds") {
 		out.RetrySeconds = l.settings.RetrySeconds
 	}

@@ -41,6 +41,8 @@ type Settings struct {
 	Worktree Worktree
 	// Teams are those that can be begun by their names.
 	Teams map[string]Team
+	// Teammates says where members of a team are shown; "" is auto.
+	Teammates troupe.TeammateMode
 }
 
 // Worktree says how a folder of an agent's own is made.

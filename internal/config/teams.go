@@ -1,6 +1,8 @@
 package config
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -54,4 +56,22 @@ func membersOf(p *parser, n node, prefix string, to *[]troupe.NewMember) {
 		}
 		*to = append(*to, m)
 	}
+}
+
+// teammatesOf reads where members of a team are shown.
+func teammatesOf(p *parser, n node, to *troupe.TeammateMode) {
+	if !p.want(n, kindString, "a mode in quotes") {
+		return
+	}
+	mode := troupe.TeammateMode(n.text)
+	if slices.Contains(troupe.TeammateModes(), mode) {
+		*to = mode
+		return
+	}
+	problem := fmt.Sprintf("%s is %s, but the modes are auto, tmux, iterm2 and in-process", quote(p.key), quote(n.text))
+	if !p.lenient {
+		p.fail(n.at, problem)
+		return
+	}
+	p.warn(n.at, p.key, problem+"; it is left out")
 }

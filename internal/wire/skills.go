@@ -81,7 +81,8 @@ func BuiltInCommands() []string {
 	return []string{"agent", "agents", "background", "bg", "bill", "board", "bye", "clear", "compact", "context",
 		"continue",
 		"cost", "diff", "exit", "expand", "fg", "foreground", "fork", "h", "help", "hooks", "jobs", "kill", "log",
-		"mcp", "memory", "merge", "mode", "model", "new", "permissions", "plans", "ps", "q", "quit", "reset", "resume",
+		"mcp", "memory", "merge", "mode", "model", "new", "panes", "permissions", "plans", "ps", "q", "quit", "reset",
+		"resume",
 		"roster", "show", "skills", "status", "stop", "task", "tasks", "team", "todo", "todos", "transcript", "undo",
 		"usage",
 		"worktree", "worktrees"}

@@ -50,6 +50,12 @@ func (v *conversation) gone(ctx context.Context, err error) bool {
 	if _, err := v.trees.api.Report(ctx, v.tree.root); !errors.Is(err, troupe.ErrNotFound) {
 		return false
 	}
+	if v.m.attached {
+		v.say(fmt.Sprintf("This session was deleted (%s): there is nothing left to attach to.", v.tree.root))
+		v.letGo()
+		v.leave = true
+		return true
+	}
 	v.say(fmt.Sprintf("This conversation was deleted (%s). Your next message begins a new one.", v.tree.root))
 	v.letGo()
 	return true
@@ -71,10 +77,13 @@ func (v *conversation) performOne(ctx context.Context, a act) error {
 		return v.stop(ctx, v.tree.root, a.stop)
 	case actShow:
 		if len(v.m.asks) > 0 {
-			text := showRequest(v.m.asks[0], &box{waiting: len(v.m.asks) - 1, whole: a.name == "whole",
-				explain: a.name == "explained", width: v.width(),
-				color: v.color, local: v.o.Local, now: v.board.now(), home: v.home, main: v.role(),
-				said: len(v.m.said), markdown: v.raw()})
+			x := &box{waiting: len(v.m.asks) - 1, whole: a.name == "whole", explain: a.name == "explained",
+				width: v.width(), color: v.color, local: v.o.Local, now: v.board.now(), home: v.home, main: v.role(),
+				said: len(v.m.said), markdown: v.raw()}
+			if v.m.attached {
+				x.attached, x.main = v.m.to, ""
+			}
+			text := showRequest(v.m.asks[0], x)
 			v.flow(v.bell() + v.yellow(text))
 		}
 	case actCount:
@@ -131,6 +140,9 @@ func (v *conversation) send(ctx context.Context, text string) error {
 		}
 		return err
 	}
+	if v.m.attached {
+		return sendAttached(ctx, v, m, text)
+	}
 	to := listener(v)
 	var sent wire.Sent
 	err := v.tree.held(ctx, func() (err error) {
@@ -164,7 +176,7 @@ func listener(v *conversation) troupe.SessionID {
 	if v.beside != nil && v.beside.out == nil {
 		return v.beside.id
 	}
-	return v.tree.root
+	return v.tree.subject()
 }
 
 // atWork counts what quitting would leave behind.
@@ -213,6 +225,9 @@ func (v *conversation) stop(ctx context.Context, id troupe.SessionID, s wire.Sto
 // stopAgent ends the main agent's run, or an agent with all that works for it.
 func stopAgent(ctx context.Context, v *conversation, word string) error {
 	if word == "" {
+		if v.m.attached {
+			return stopAttached(ctx, v)
+		}
 		if !v.m.working {
 			v.say("The main agent is not at work. /stop NAME stops another one; /tasks lists what is.")
 			return nil
@@ -339,7 +354,7 @@ func listAgents(ctx context.Context, v *conversation, _ string) error {
 
 // tasks says what is at work, the main agent included, and how what was in the background ended.
 func listTasks(ctx context.Context, v *conversation, _ string) error {
-	tasks, err := v.trees.api.Tasks(ctx, v.tree.root)
+	tasks, err := v.trees.api.Tasks(ctx, v.tree.subject())
 	if err != nil {
 		return err
 	}

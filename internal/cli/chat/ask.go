@@ -22,16 +22,17 @@ const askLines = 40
 
 // box is how a request is drawn.
 type box struct {
-	waiting int  // how many more are open
-	whole   bool // all of a long action
-	explain bool // say what each key gives
-	width   int
-	color   bool
-	local   *time.Location
-	now     time.Time
-	home    string // paths below it begin with ~
-	main    string // what the main agent was begun as, if that is not main
-	said    int    // how many of its questions are answered
+	waiting  int  // how many more are open
+	whole    bool // all of a long action
+	explain  bool // say what each key gives
+	width    int
+	color    bool
+	local    *time.Location
+	now      time.Time
+	home     string // paths below it begin with ~
+	main     string // what the main agent was begun as, if that is not main
+	said     int    // how many of its questions are answered
+	attached string // the agent that is attached to; "": none is
 	// markdown: a plan is shown without its marks, as replies are.
 	markdown bool
 	b        strings.Builder

@@ -49,8 +49,11 @@ func (x *box) choices(r wire.Request) []string {
 		out = append(out, fmt.Sprintf("/mode %s allows edits in the project without asking", r.Mode))
 	}
 	if x.explain {
-		out = append(out, "v  shows all of what is asked for; ? shows the request again",
-			"Esc stops the main agent's turn. Other words are sent to the main agent, and the request stays open.")
+		words := "Esc stops the main agent's turn. Other words are sent to the main agent, and the request stays open."
+		if x.attached != "" {
+			words = "Other words are sent to " + x.attached + ", and the request stays open."
+		}
+		out = append(out, "v  shows all of what is asked for; ? shows the request again", words)
 	}
 	if also := x.also(r); also != "" {
 		out = append(out, also)

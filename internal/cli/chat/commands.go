@@ -17,37 +17,46 @@ type command struct {
 	aliases          []string
 	early            bool // also before the conversation has begun
 	late             bool // also while its end is waited for
+	attached         bool // also where one agent is attached to
 	// run carries it out. quit has none: the machine decides what becomes of it.
 	run func(ctx context.Context, v *conversation, args string) error
 }
 
 func commands() []command {
 	return []command{
-		{name: "help", help: "what there is", aliases: []string{"h", "?"}, early: true, late: true,
+		{name: "help", attached: true, help: "what there is", aliases: []string{"h", "?"}, early: true, late: true,
 			run: func(ctx context.Context, v *conversation, _ string) error {
-				v.say(help(v.width()) + skillHelp(skillsOf(ctx, v), v.width()))
+				v.say(help(v.width(), v.m.attached) + skillHelp(skillsOf(ctx, v), v.width()))
 				return nil
 			}},
-		{name: "agents", help: "every agent of this conversation; at first, the types there are",
+		{name: "agents", attached: true, help: "every agent of this conversation; at first, the types there are",
 			aliases: []string{"agent"}, early: true, late: true, run: listAgents},
-		{name: "tasks", help: "what is at work", aliases: []string{"task", "ps", "jobs"}, late: true,
+		{name: "tasks", attached: true, help: "what is at work", aliases: []string{"task", "ps", "jobs"}, late: true,
 			run: listTasks},
-		{name: "board", help: "the list of what is to be done, with what agents said of it",
+		{name: "board", attached: true, help: "the list of what is to be done, with what agents said of it",
 			aliases: []string{"todos", "todo"}, late: true, run: showBoard},
-		{name: "team", help: "who is in the team, what each is at, and said last", aliases: []string{"roster"},
-			late: true, run: showTeam},
-		{name: "show", args: "[N|TASK]", help: "all of a result that was shown in part, or a command's output",
+		{name: "team", attached: true, help: "who is in the team, what each is at, and said last",
+			aliases: []string{"roster"},
+			late:    true, run: showTeam},
+		{name: "panes", args: "[hide|show] [NAME]", help: "who of the team has a pane, or close and open them",
+			late: true,
+			run:  orderPanes},
+		{name: "show", attached: true, args: "[N|TASK]", help: "all of a result that was shown in part, or a " +
+			"command's output",
 			aliases: []string{"expand"}, late: true, run: showWhole},
-		{name: "log", args: "[NAME|#|TASK]", help: "all that an agent said and did, or a command's output",
+		{name: "log", attached: true, args: "[NAME|#|TASK]",
+			help:    "all that an agent said and did, or a command's output",
 			aliases: []string{"transcript"}, late: true, run: showLog},
 		{name: "status", help: "model, mode, folder, cost", early: true, late: true, run: showStatus},
 		{name: "clear", help: "begin a new conversation", aliases: []string{"new", "reset"}, early: true,
 			run: clearTree},
-		{name: "cost", help: "the bill, and how much of the limits is used", aliases: []string{"usage", "bill"},
-			late: true, run: showCost},
-		{name: "context", args: "[NAME|#]", help: "what stands in an agent's context, and what each part takes",
+		{name: "cost", attached: true, help: "the bill, and how much of the limits is used",
+			aliases: []string{"usage", "bill"},
+			late:    true, run: showCost},
+		{name: "context", attached: true, args: "[NAME|#]", help: "what stands in an agent's context, and what each " +
+			"part takes",
 			late: true, run: showContext},
-		{name: "memory", args: "[NAME|#]",
+		{name: "memory", attached: true, args: "[NAME|#]",
 			help:  "the instructions and memory that an agent was told, and what agents keep",
 			early: true, late: true, run: showMemory},
 		{name: "mcp", args: "[NAME]", help: "MCP servers, or what is known of one", early: true, late: true,
@@ -77,16 +86,19 @@ func commands() []command {
 		{name: "merge", args: "[NAME|#]",
 			help:  "bring the work of a worktree to your files; it takes the flags of `troupe merge`",
 			early: true, late: true, run: mergeTree},
-		{name: "fork", args: "PROMPT", help: "have a copy of the agent do something beside it, with all that it knows",
+		{name: "fork", attached: true, args: "PROMPT", help: "have a copy of the agent do something beside it, with " +
+			"all that it knows",
 			run: forkAgent},
 		{name: "background", args: "[NAME|#]", help: "what is waited for goes on in the background: all, or one agent",
 			aliases: []string{"bg"}, run: background},
 		{name: "foreground", args: "NAME|#|TASK", help: "follow an agent's work, or a command; Esc returns",
 			aliases: []string{"fg"}, run: foreground},
-		{name: "stop", args: "[NAME|#|TASK]", help: "stop the turn, one agent, or a command in the background",
+		{name: "stop", attached: true, args: "[NAME|#|TASK]",
+			help:    "stop the turn, one agent, or a command in the background",
 			aliases: []string{"kill"}, late: true,
 			run: stopAgent},
-		{name: "quit", help: "end; asks if something is at work", aliases: []string{"exit", "q", "bye"}},
+		{name: "quit", attached: true, help: "end; asks if something is at work",
+			aliases: []string{"exit", "q", "bye"}},
 	}
 }
 
@@ -214,13 +226,16 @@ func helpRow(head string, words []string) string {
 }
 
 // help is the text of /help. Words that go on in another row begin where they began.
-func help(width int) string {
+func help(width int, attached bool) string {
 	var b strings.Builder
 	room := 0
 	if width > 2*helpIndent {
 		room = width - helpIndent
 	}
 	for _, c := range commands() {
+		if attached && !c.attached {
+			continue
+		}
 		head := "/" + c.name
 		if c.args != "" {
 			head += " " + c.args
@@ -230,7 +245,15 @@ func help(width int) string {
 	b.WriteString(helpRow("@path", console.Wrap("the file, picture or folder goes with the message", room)))
 	b.WriteString(`  A request is answered with a key and Enter: y yes, once; s for this session; f for its folder; a always; n no (n and words says why); v shows all of it; ? shows it again, and what each key gives.
   Enter sends; Alt-Enter, or a backslash at the end, begins another line.
-  While agents work, what you send steers the main agent, or the agent that /foreground or /log shows.
+`)
+	if attached {
+		b.WriteString(`  What you send reaches the agent while it works, and has it go on when it has ended.
+  Ctrl-C empties the line; where nothing is typed, Ctrl-C and Ctrl-D detach. Nothing is stopped by that.
+  Up, Down and Ctrl-R find what was entered before: Ctrl-R what holds the words on the line. Tab completes.
+`)
+		return b.String()
+	}
+	b.WriteString(`  While agents work, what you send steers the main agent, or the agent that /foreground or /log shows.
   Esc or Ctrl-C stops the turn; Ctrl-C twice quits. Ctrl-D quits. Tab completes.
   Ctrl-B, where nothing is typed, is /background. Shift-Tab begins plan mode, and ends it.
   Up, Down and Ctrl-R find what was entered before: Ctrl-R what holds the words on the line.

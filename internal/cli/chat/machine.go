@@ -29,11 +29,17 @@ type machine struct {
 	dialog          dialog
 	proposed        string // the words of that question
 	gone
-	now      time.Time // when it happens what the machine is told of
-	ending   bool      // no more messages: the tree is waited for
-	beside   bool      // an agent or a command is shown, and not the conversation
-	to       string    // the agent that is shown, which has what is sent; "" is the main agent
+	now    time.Time // when it happens what the machine is told of
+	ending bool      // no more messages: the tree is waited for
+	beside bool      // an agent or a command is shown, and not the conversation
+	listening
 	returned time.Time // when the conversation was shown again because that had ended
+}
+
+// listening is whom words are for.
+type listening struct {
+	to       string // the agent that is shown, which has what is sent; "" is the main agent
+	attached bool   // it alone is shown, and nothing of its tree depends on this process
 }
 
 // gone is what is known of requests that went away.
@@ -317,6 +323,8 @@ func (m *machine) command(name, args string) []act {
 	switch c := commandNamed(full); {
 	case c.run == nil:
 		return m.quit()
+	case m.attached && !c.attached:
+		return []act{say("/%s is for the conversation with the main agent; /help lists what there is here.", full)}
 	case m.ending && !c.late:
 		return []act{say("The end is waited for; Ctrl-C leaves without waiting.")}
 	case !m.begun && !c.early:
@@ -327,7 +335,7 @@ func (m *machine) command(name, args string) []act {
 
 // quit ends the conversation, after a question if something is at work.
 func (m *machine) quit() []act {
-	if !m.begun || m.ending {
+	if !m.begun || m.ending || m.attached {
 		return []act{{kind: actLeave}}
 	}
 	if !m.terminal {
@@ -355,8 +363,10 @@ func (m *machine) interrupt(text string) []act {
 		m.interruptedLine = text
 	}
 	switch {
-	case m.ending || m.dialog == dialogQuit:
+	case m.ending || m.dialog == dialogQuit || m.attached && (m.interrupts > 1 || strings.TrimSpace(text) == ""):
 		return []act{{kind: actLeave}}
+	case m.attached:
+		return []act{{kind: actClear}}
 	case m.dialog == dialogUndo || m.dialog == dialogRedo:
 		return m.decide("no")
 	case m.beside:
@@ -383,6 +393,9 @@ const closedByStop = "was closed with the turn that you stopped"
 // escape is the Esc key. It stops the turn, and never ends the conversation.
 func (m *machine) escape() []act {
 	switch {
+	case m.attached && m.working:
+		return []act{say("Nothing was stopped: /stop stops %s, Ctrl-D detaches.", m.to)}
+	case m.attached:
 	case m.dialog == dialogUndo || m.dialog == dialogRedo:
 		return m.decide("no")
 	case m.dialog == dialogQuit:
@@ -425,7 +438,7 @@ func (m *machine) background() []act {
 	if m.beside {
 		return []act{{kind: actBack}}
 	}
-	if !m.begun || !m.working || m.ending {
+	if !m.begun || !m.working || m.ending || m.attached {
 		return nil
 	}
 	return []act{{kind: actCommand, name: "background"}}

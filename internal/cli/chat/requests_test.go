@@ -203,7 +203,7 @@ func TestQuestionMark(t *testing.T) {
 		}
 	}
 	for _, key := range []string{"y yes", "s for this session", "f for", "a always", "n no", "v shows", "? shows"} {
-		if !strings.Contains(help(0), key) {
+		if !strings.Contains(help(0, false), key) {
 			t.Errorf("/help says nothing of %q", key)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/cli/chat/editor"
 	"github.com/troupe-dev/troupe/internal/cli/chat/render"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/panes"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -24,6 +25,8 @@ type Options struct {
 	HangUp  <-chan struct{}     // the terminal is going away: leave, at once
 	Local   *time.Location      // for times of day; nil: the machine's
 	Status  bool                // a line above the prompt says what the conversation works with
+	// Panes finds out where the members of a tree's team can have panes; nil: nowhere.
+	Panes func(ctx context.Context, root troupe.SessionID) panes.Found
 }
 
 // screen is where a person reads and writes: *editor.Editor or *editor.Plain.
@@ -74,13 +77,28 @@ type conversation struct {
 
 // Run holds a conversation until the person, or the input, ends it. b is what it begins with; if
 // there are neither words nor a session to go on with, the first words begin it.
-func Run(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Options) (err error) {
+func Run(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Options) error {
 	c.SetToWork()
+	trees, first := newTrees(a, b)
+	v := newConversation(c, trees, o)
+	return hold(ctx, v, func() error {
+		v.greet(ctx, first.Resume != "" || first.Continue)
+		if something(first) {
+			return v.begin(ctx, first)
+		}
+		return nil
+	})
+}
+
+func newConversation(c *console.Console, t *trees, o Options) *conversation {
 	if o.Local == nil {
 		o.Local = time.Local
 	}
-	trees, first := newTrees(a, b)
-	v := &conversation{trees: trees, c: c, o: o, color: c.Color(c.OutTTY)}
+	return &conversation{trees: t, c: c, o: o, color: c.Color(c.OutTTY)}
+}
+
+// hold takes the terminal over, calls begin, and goes on until the person, or the input, ends it.
+func hold(ctx context.Context, v *conversation, begin func() error) (err error) {
 	interrupts := make(chan struct{}, 1)
 	closeScreen, err := v.open(ctx)
 	if err != nil {
@@ -88,12 +106,12 @@ func Run(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Opt
 	}
 	defer func() { err = errors.Join(err, closeScreen()) }()
 	raw := v.raw()
-	v.board = board{time: c.Now, on: raw}
-	v.own = ownLine{on: raw && o.Status, came: make(chan cameLine, 1)}
+	v.board = board{time: v.c.Now, on: raw}
+	v.own = ownLine{on: raw && v.o.Status, came: make(chan cameLine, 1)}
 	defer v.own.close()
-	v.home, _ = c.Lookup("HOME")
+	v.home, _ = v.c.Lookup("HOME")
 	count := 0
-	restore := c.Interrupts.Take(func() {
+	restore := v.c.Interrupts.Take(func() {
 		select {
 		case interrupts <- struct{}{}:
 			count = 0
@@ -101,18 +119,20 @@ func Run(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Opt
 			// Nobody took the last one: something hangs. All that counts is committed.
 			if count++; count > 1 {
 				closeScreen() //nolint:errcheck // the process ends here
-				c.Interrupts.Leave(troupe.ExitInterrupted)
+				v.c.Interrupts.Leave(troupe.ExitInterrupted)
 			}
 		}
 	})
 	defer restore()
-	defer v.letGo()
-	defer v.board.close()
-	v.greet(ctx, first.Resume != "" || first.Continue)
-	if something(first) {
-		if err := v.begin(ctx, first); err != nil {
-			return err
+	defer func() {
+		if !v.leave {
+			v.tree.abandon()
 		}
+		v.letGo()
+	}()
+	defer v.board.close()
+	if err := begin(); err != nil {
+		return err
 	}
 	for !v.leave {
 		v.ready()
@@ -127,7 +147,7 @@ func Run(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Opt
 				return nil
 			}
 			v.perform(ctx, v.m.interrupt(""))
-		case <-o.HangUp:
+		case <-v.o.HangUp:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -138,11 +158,25 @@ func Run(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Opt
 			v.own.run(ctx, v)
 		case c := <-v.own.came:
 			v.own.take(v, c)
+		case text := <-v.tree.said():
+			v.say(text)
+		case <-v.tree.orphaned():
+			hosted(ctx, v, true)
 		case f := <-batches:
-			if f.err != nil {
+			switch {
+			case f.err != nil && v.m.attached:
+				broken(v, f.err)
+				continue
+			case f.err != nil:
 				return f.err
 			}
-			v.show(ctx, f.Batch)
+			if len(f.Events)+len(f.Deltas) == 0 {
+				cut(ctx, v)
+				continue
+			}
+			if v.show(ctx, f.Batch); v.board.still {
+				hosted(ctx, v, false)
+			}
 		case err := <-ended:
 			if err != nil {
 				return err
@@ -194,6 +228,10 @@ func (v *conversation) ready() {
 }
 
 func (v *conversation) farewell(ctx context.Context) {
+	if v.m.attached {
+		detached(v)
+		return
+	}
 	if v.tree != nil && v.m.terminal {
 		leavesWork(ctx, v)
 		v.say("Go on later: troupe --continue, or troupe --resume " + string(v.tree.root))
@@ -245,6 +283,10 @@ func (v *conversation) key(ctx context.Context, ev editor.Event) {
 	case editor.Background:
 		v.perform(ctx, v.m.background())
 	case editor.Plan:
+		if v.m.attached {
+			v.say("The mode is the whole session's: the conversation with its main agent changes it.")
+			return
+		}
 		if err := togglePlan(ctx, v); err != nil {
 			v.complain(err)
 		}
@@ -253,6 +295,9 @@ func (v *conversation) key(ctx context.Context, ev editor.Event) {
 		v.board.own = ownText(v.own.shown, v.width(), v.color)
 		stand(v)
 		v.flow("")
+		if v.tree != nil && v.tree.team != nil {
+			v.tree.team.Look() // the window may be another size
+		}
 	case editor.EOF:
 		v.perform(ctx, v.m.eof())
 	case editor.Closed:
@@ -268,6 +313,7 @@ func (v *conversation) show(ctx context.Context, b wire.Batch) {
 	}
 	console.Arrange(b.Events)
 	v.births(ctx, b.Events)
+	b = v.tree.only(b, v.view)
 	if w := v.s.Width(); w > 0 {
 		v.view.SetWidth(w)
 		if v.beside != nil && v.beside.view != nil {
@@ -278,6 +324,7 @@ func (v *conversation) show(ctx context.Context, b wire.Batch) {
 	for _, e := range b.Events {
 		v.view.Event(e)
 		follows(v, e)
+		followTeam(ctx, v, e)
 		switch e.Body.(type) {
 		case troupe.Started:
 			v.running(e.Session, true)
@@ -299,6 +346,7 @@ func (v *conversation) show(ctx context.Context, b wire.Batch) {
 	}
 	ended := v.beside != nil && v.beside.follow(b, v.view)
 	v.flow("")
+	marks(v)
 	if ended {
 		v.back()
 		v.m.returned = v.board.now()
@@ -309,7 +357,7 @@ func (v *conversation) show(ctx context.Context, b wire.Batch) {
 }
 
 func (v *conversation) running(id troupe.SessionID, on bool) {
-	if id == v.tree.root {
+	if id == v.tree.subject() {
 		v.m.running(on)
 	}
 }
@@ -322,7 +370,8 @@ func (v *conversation) requests(ctx context.Context) {
 		return
 	}
 	v.m.now = v.board.now()
-	v.perform(ctx, v.m.requests(open))
+	v.perform(ctx, v.m.requests(v.tree.asks(open, v.view)))
+	marks(v)
 }
 
 func (v *conversation) complain(err error) { v.say("troupe: " + console.Clean(err.Error())) }
@@ -331,6 +380,7 @@ func (v *conversation) complain(err error) { v.say("troupe: " + console.Clean(er
 func (v *conversation) last(ctx context.Context) error {
 	err := v.tree.rest(ctx, func(b wire.Batch) error { v.show(ctx, b); return nil })
 	if err == nil {
+		v.leave = true
 		v.farewell(ctx)
 	}
 	return err
@@ -364,6 +414,11 @@ func (v *conversation) take(ctx context.Context, t *tree, told bool) error {
 		v.m.working = told || t.before[0].Status.Live()
 		if err := recall(ctx, v); err != nil {
 			return err
+		}
+	}
+	if len(t.before) > 0 && v.o.Panes != nil {
+		if of, err := v.trees.api.Team(ctx, t.root); err == nil && len(of.Members) > 0 {
+			keepPanes(ctx, v)
 		}
 	}
 	stand(v)

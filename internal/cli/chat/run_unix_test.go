@@ -42,23 +42,30 @@ func sit(t *testing.T, f *fake, b wire.Begin) *person { t.Helper(); return sitAt
 
 func sitAt(t *testing.T, f *fake, b wire.Begin, width int) *person {
 	t.Helper()
+	return sitting(t, b.Cwd, width, func(ctx context.Context, c *console.Console, o Options) error {
+		b.Cwd, o.Status = c.Cwd, b.Mode != ""
+		return Run(ctx, c, f, b, o)
+	})
+}
+
+func sitting(t *testing.T, cwd string, width int,
+	run func(context.Context, *console.Console, Options) error) *person {
+	t.Helper()
 	p := &person{Terminal: ptytest.Open(t, width, 30), t: t, done: make(chan error, 1)}
 	hang := make(chan struct{})
 	p.up = sync.OnceFunc(func() { close(hang) })
 	gone := make(chan struct{})
 	p.ints = &console.Interrupts{Leave: func(code int) { t.Errorf("left with %d", code) }}
 	env := map[string]string{"TERM": "xterm", "NO_COLOR": "1", "HOME": t.TempDir()}
+	p.cwd = cmp.Or(cwd, t.TempDir())
 	c := &console.Console{
-		In: p.TTY, Out: p.TTY, Err: p.TTY, OutTTY: true, Version: "test", Interrupts: p.ints,
+		In: p.TTY, Out: p.TTY, Err: p.TTY, OutTTY: true, Cwd: p.cwd, Version: "test", Interrupts: p.ints,
 		Lookup: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
 		Now:    func() time.Time { return time.Unix(p.seconds.Load(), 0) },
 	}
-	b.Cwd = cmp.Or(b.Cwd, t.TempDir())
-	p.cwd = b.Cwd
 	go func() {
 		defer close(gone)
-		p.done <- Run(context.WithoutCancel(t.Context()), c, f, b,
-			Options{HangUp: hang, Local: time.UTC, Status: b.Mode != ""})
+		p.done <- run(context.WithoutCancel(t.Context()), c, Options{HangUp: hang, Local: time.UTC})
 	}()
 	t.Cleanup(func() {
 		p.up()

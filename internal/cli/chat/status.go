@@ -92,6 +92,9 @@ func statusLine(v *conversation) string {
 	if !v.o.Status || !v.board.on {
 		return ""
 	}
+	if v.tree != nil && v.tree.attached != nil {
+		return attachedLine(v)
+	}
 	model, mode, cost := v.standing()
 	v.warnMode(mode)
 	parts := []string{console.ShortModel(model), v.role(), string(mode),

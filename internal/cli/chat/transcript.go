@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -29,7 +30,7 @@ func (x *transcript) take() (lines, tail string) {
 	return x.view.Take()
 }
 
-// read makes the transcript of an agent until now, and the rows that show it.
+// readTranscript makes the transcript of an agent until now, and the rows that show it.
 func readTranscript(ctx context.Context, v *conversation, id troupe.SessionID) (*transcript, []string, error) {
 	now, err := v.trees.api.Tree(ctx, v.tree.root)
 	if err != nil {
@@ -38,14 +39,23 @@ func readTranscript(ctx context.Context, v *conversation, id troupe.SessionID) (
 	v.view.Cast.Know(now.Sessions)
 	x := &transcript{id: id, view: v.view.Of(id), seen: make(map[troupe.SessionID]int64)}
 	x.view.SetWidth(v.width())
+	all, err := x.read(ctx, v, now.Sessions)
+	if err != nil {
+		return nil, nil, err
+	}
+	return x, x.rows(all), nil
+}
+
+// read reads the logs of the agent and of all that work for it.
+func (x *transcript) read(ctx context.Context, v *conversation, sessions []wire.Session) ([]troupe.Event, error) {
 	var all []troupe.Event
-	for _, s := range now.Sessions {
-		if !v.view.Cast.Below(s.ID, id) {
+	for _, s := range sessions {
+		if !x.view.Cast.Below(s.ID, x.id) {
 			continue
 		}
 		events, err := v.trees.api.Events(ctx, s.ID, 0, 0)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if n := len(events); n > 0 {
 			x.seen[s.ID] = events[n-1].Seq
@@ -53,6 +63,11 @@ func readTranscript(ctx context.Context, v *conversation, id troupe.SessionID) (
 		all = append(all, events...)
 	}
 	console.Arrange(all)
+	return all, nil
+}
+
+// rows shows what happened before.
+func (x *transcript) rows(all []troupe.Event) (rows []string) {
 	x.view.Past(true)
 	defer x.view.Past(false)
 	for _, e := range all {
@@ -60,11 +75,7 @@ func readTranscript(ctx context.Context, v *conversation, id troupe.SessionID) (
 	}
 	x.view.Flush()
 	text, _ := x.view.Take()
-	var rows []string
-	for row := range strings.Lines(text) {
-		rows = append(rows, row)
-	}
-	return x, rows, nil
+	return slices.AppendSeq(rows, strings.Lines(text))
 }
 
 // follow adds what came, if it belongs here and was not read before. It returns true at the agent's end.
@@ -90,15 +101,14 @@ func (x *transcript) follow(b wire.Batch, known *render.View) (ended bool) {
 
 // showLog shows all that an agent said and did, and what it does until its end or Esc.
 func showLog(ctx context.Context, v *conversation, word string) error {
-	id := v.tree.root
 	if word != "" && word != "main" {
-		t, err := v.command(ctx, word)
-		if t != nil || err != nil {
+		if t, err := v.command(ctx, word); t != nil || err != nil {
 			return orCommand(v, t, err)
 		}
-		if id, err = v.find(word); err != nil {
-			return err
-		}
+	}
+	id, err := meant(v, word)
+	if err != nil {
+		return err
 	}
 	x, rows, err := readTranscript(ctx, v, id)
 	if err != nil {
@@ -106,7 +116,7 @@ func showLog(ctx context.Context, v *conversation, word string) error {
 	}
 	v.say("── " + v.view.Cast.Called(id))
 	v.flow(strings.Join(rows, ""))
-	if id == v.tree.root || !v.raw() || !v.board.work.Live(id) {
+	if id == v.tree.subject() || v.m.attached || !v.raw() || !v.board.work.Live(id) {
 		v.say("── end of " + v.view.Cast.Called(id))
 		return nil
 	}
@@ -123,12 +133,21 @@ func showContext(ctx context.Context, v *conversation, word string) error {
 	return printed(v, func(c *console.Console) error { return c.Context(x) })
 }
 
+// meant is the agent that a word names; without one it is who words go to when nothing is shown beside.
+func meant(v *conversation, word string) (troupe.SessionID, error) {
+	switch word {
+	case "":
+		return v.tree.subject(), nil
+	case "main":
+		return v.tree.root, nil
+	}
+	return v.find(word)
+}
+
 func contextOf(ctx context.Context, v *conversation, word string) (x wire.Context, err error) {
-	id := v.tree.root
-	if word != "" && word != "main" {
-		if id, err = v.find(word); err != nil {
-			return x, err
-		}
+	id, err := meant(v, word)
+	if err != nil {
+		return x, err
 	}
 	return v.trees.api.Context(ctx, id)
 }

@@ -32,6 +32,8 @@ func something(first wire.Begin) bool {
 type tree struct {
 	*trees
 	root     troupe.SessionID
+	attached *attached // nil: the conversation is held with the main agent
+	team     *team     // nil: no panes are kept
 	warnings []string
 	before   []wire.Session             // its sessions before it was taken up
 	seen     map[troupe.SessionID]int64 // where it is followed from
@@ -101,18 +103,20 @@ func (ts *trees) again(ctx context.Context, ref string, deltas bool) (*tree, err
 
 // follow reads on in a goroutine of its own until stop is called. What is in the channel then must
 // be taken until it is closed.
-func (t *tree) follow(ctx context.Context, from map[troupe.SessionID]int64, deltas bool) (err error) {
+func (t *tree) follow(ctx context.Context, from map[troupe.SessionID]int64, deltas bool) error {
 	t.seen = from
-	if t.stream, err = t.api.Follow(ctx, wire.Follow{Root: t.root, From: from, Deltas: deltas}); err != nil {
+	stream, err := t.api.Follow(ctx, wire.Follow{Root: t.root, From: from, Deltas: deltas})
+	if err != nil {
 		return err
 	}
+	t.stream = stream
 	ctx, t.stop = context.WithCancel(ctx)
 	t.batches = make(chan followed)
 	go func() {
 		defer close(t.batches)
 		for ctx.Err() == nil {
 			b, err := t.stream.Next(ctx)
-			if err == nil && len(b.Events) > 0 {
+			if err == nil && len(b.Events) > 0 && t.attached == nil {
 				// What Next read of one session may follow from what another has committed and
 				// Next has not read yet. A look at all of them afterwards holds that too, and
 				// the times then put it before.
@@ -123,7 +127,8 @@ func (t *tree) follow(ctx context.Context, from map[troupe.SessionID]int64, delt
 			if ctx.Err() != nil {
 				err = nil
 			}
-			if len(b.Events)+len(b.Deltas) > 0 || err != nil {
+			// A stream that brings nothing may have lost the process that it came from.
+			if len(b.Events)+len(b.Deltas) > 0 || t.attached != nil && ctx.Err() == nil || err != nil {
 				t.batches <- followed{b, err}
 			}
 			if err != nil {
@@ -136,7 +141,7 @@ func (t *tree) follow(ctx context.Context, from map[troupe.SessionID]int64, delt
 
 // comes is what the stream brings, over what the end of waiting is. There is neither of no tree.
 func (t *tree) comes() (<-chan followed, <-chan error) {
-	if t == nil {
+	if t == nil || t.attached != nil && t.attached.over {
 		return nil, nil
 	}
 	return t.batches, t.ended
@@ -175,6 +180,12 @@ func (t *tree) rest(ctx context.Context, show func(wire.Batch) error) error {
 
 // close lets go of the tree; what was at work can be resumed.
 func (t *tree) close() {
+	if t.attached != nil && t.attached.beat != nil {
+		t.attached.beat.Stop()
+	}
+	if t.team != nil {
+		t.team.Close(true)
+	}
 	t.stop()
 	for range t.batches { // what is left is in the log
 	}
@@ -185,7 +196,12 @@ func (t *tree) close() {
 // another process since. It is taken up again then, as --continue would, and what is followed of it
 // goes on where it was: what came meanwhile is shown. While that process is at work on it, nothing
 // is said.
+//
+// Where one agent is attached to, nothing is ever taken up: what is said goes where the tree is run.
 func (t *tree) held(ctx context.Context, fn func() error) error {
+	if t.attached != nil {
+		return fn()
+	}
 	now, err := t.api.Tree(ctx, t.root)
 	if err != nil || now.Here {
 		if err == nil {

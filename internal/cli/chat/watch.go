@@ -13,7 +13,9 @@ type board struct {
 	time func() time.Time // the clock of the process, which tests set; nil: the machine's
 	on   bool             // there is a foot that can be drawn anew
 	work *render.Work     // nil without a tree
-	beat *time.Ticker     // nil until something was at work
+	// still: no process runs the tree, so what its log has under way is not.
+	still bool
+	beat  *time.Ticker // nil until something was at work
 	// status says what the conversation works with; it stands above the prompt.
 	status string
 	own    []string      // the status line of the settings, below it
@@ -32,7 +34,7 @@ const beat = time.Second
 
 // tick has the next beat come if there is something whose time goes on.
 func (b *board) tick() <-chan time.Time {
-	if !b.on || b.work == nil || !b.work.Busy() {
+	if !b.on || b.work == nil || b.still || !b.work.Busy() {
 		return nil
 	}
 	if b.beat == nil {
@@ -56,7 +58,7 @@ func (b *board) below(tail string) string {
 	if tail != "" {
 		rows = append(rows, tail)
 	}
-	if b.work != nil {
+	if b.work != nil && !b.still {
 		rows = append(rows, b.work.Rows(b.now(), false)...)
 	}
 	if b.beside != nil {

@@ -108,5 +108,8 @@ func (h *Home) Mask(s string) string { return h.app.Mask(s) }
 // History is the file that keeps what is typed into conversations.
 func (h *Home) History() string { return h.app.HistoryFile() }
 
+// TeammateMode is where the settings have members of a team shown.
+func (h *Home) TeammateMode() troupe.TeammateMode { return app.TeammateMode(h.app) }
+
 // Close ends what runs here and closes the home. What was under way can be resumed.
 func (h *Home) Close() error { return h.app.Close() }

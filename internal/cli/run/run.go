@@ -48,6 +48,8 @@ type flags struct {
 	worktree string
 	// coordinator: the session has others do all work.
 	coordinator bool
+	// teammates is where members of a team are shown; "": as the settings say.
+	teammates string
 	// schema is the file with what the result has to follow.
 	schema string
 	begin  wire.Begin
@@ -122,6 +124,8 @@ func configure(cmd *cobra.Command, c *console.Console, run carrying) {
 	fs.BoolVar(&f.begin.TakeOver, "take-over", false,
 		"With --resume or --continue: take the session from a process that does not answer")
 	fs.StringVar(&f.begin.Name, "name", "", "Name for the new session")
+	fs.StringVar(&f.teammates, "teammate-mode", "",
+		"Where members of a team are shown: auto, tmux, iterm2 or in-process (`troupe docs teams`)")
 	fs.StringVarP(&f.worktree, "worktree", "w", "",
 		"Work in a git worktree of the session's own, called NAME if that is given: --worktree [NAME]")
 	fs.Lookup("worktree").NoOptDefVal = anyWorktree
@@ -151,7 +155,7 @@ func configure(cmd *cobra.Command, c *console.Console, run carrying) {
 		// would begin a new session where an old one was meant to go on.
 		for _, name := range [...]string{"resume", "name", "model", "effort", "agent", "cwd", "permission-mode",
 			"output-format", "output-schema",
-			"input-format"} {
+			"input-format", "teammate-mode"} {
 			if fl := cmd.Flag(name); fl.Changed && fl.Value.String() == "" {
 				return console.Usage("--%s is empty; is a variable not set?", name)
 			}
@@ -164,6 +168,9 @@ func configure(cmd *cobra.Command, c *console.Console, run carrying) {
 		if !f.print && len(args) == 1 && !c.InPiped && !cmd.Flags().Changed("agent") &&
 			!f.coordinator && !cmd.HasParent() && !strings.ContainsAny(strings.TrimSpace(args[0]), " \t\n") {
 			return unknown(cmd, args)
+		}
+		if err := f.checkTeammates(c, args); err != nil {
+			return err
 		}
 		switch {
 		case f.schema != "" && (!f.print || f.input != formatWords):
@@ -192,8 +199,8 @@ func completions(cmd *cobra.Command, c *console.Console) {
 		"effort":          console.OneOf(efforts...),
 		"output-format":   console.OneOf(formatText, formatJSON, formatStream),
 		"input-format":    console.OneOf(formatWords, formatStream),
-		"permission-mode": console.OneOf(modes...),
-		"model":           c.Models, "fallback-model": c.Models, "resume": c.Sessions, "agent": c.Agents,
+		"permission-mode": console.OneOf(modes...), "teammate-mode": console.OneOf(teammateModes()...),
+		"model": c.Models, "fallback-model": c.Models, "resume": c.Sessions, "agent": c.Agents,
 	} {
 		if err := cmd.RegisterFlagCompletionFunc(flag, values); err != nil {
 			panic(err) // there is no such flag
@@ -256,8 +263,12 @@ func talk(ctx context.Context, c *console.Console, f flags, args []string) error
 		if err := agentIsThere(ctx, h.API, b); err != nil {
 			return err
 		}
+		find, err := teammates(ctx, c, h, f.teammates)
+		if err != nil {
+			return err
+		}
 		return chat.Run(ctx, c, h.API, b, chat.Options{History: h.History(), Mask: h.Mask, HangUp: c.HangUp,
-			Status: true})
+			Status: true, Panes: find})
 	})
 }
 

@@ -69,7 +69,13 @@ type Editor struct {
 	began   int
 	tabbed  bool // the key before was a Tab that left more than one choice
 	closed  bool
-	gone    bool // the terminal is; there is nothing to give back
+	state
+}
+
+// state is what the terminal is in besides what is drawn.
+type state struct {
+	gone   bool // the terminal is; there is nothing to give back
+	titled bool // it has a title of ours
 }
 
 // Open takes a terminal over. The error of a history that cannot be read comes with an
@@ -114,6 +120,9 @@ func (e *Editor) Close() error {
 		defer e.mu.Unlock()
 		e.closed = true
 		e.write(e.drawn.erase(e.width()) + pasteOff)
+		if e.titled {
+			e.write("\x1b[23;2t")
+		}
 		e.drawn = foot{}
 		if err = term.Restore(e.in.Fd(), e.saved); e.gone {
 			err = nil
@@ -152,6 +161,17 @@ func (e *Editor) SetPrompt(p string) {
 		e.prompt = p
 		e.redraw()
 	}
+}
+
+// Title names the terminal until it is given back: it then has the title that it had.
+func (e *Editor) Title(s string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.titled {
+		e.write("\x1b[22;2t")
+		e.titled = true
+	}
+	e.write("\x1b]2;" + s + "\x1b\\")
 }
 
 // SetMark sets the mark that the events carry from here on.

@@ -105,6 +105,16 @@ func (x *Terminal) Bells() int {
 	return x.vt.bells
 }
 
+// Titled waits until the terminal has a title.
+func (x *Terminal) Titled(want string) {
+	x.t.Helper()
+	x.Until("the title "+want, func(string) bool {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		return x.vt.title == want
+	})
+}
+
 // Screen waits until exactly this is shown.
 func (x *Terminal) Screen(want string) {
 	x.t.Helper()

@@ -17,6 +17,7 @@ type vt struct {
 	row, col int
 	wrap     bool // the last column was written to, and the next character goes below
 	bells    int
+	title    string
 	pending  string
 }
 
@@ -99,6 +100,14 @@ func (v *vt) sequence(s string) int {
 	if len(s) < 2 {
 		return 0
 	}
+	if s[1] == ']' {
+		text, _, ends := strings.Cut(s[2:], "\x1b\\")
+		if !ends {
+			return 0
+		}
+		v.title = strings.TrimPrefix(text, "2;")
+		return len(text) + 4
+	}
 	if s[1] != '[' {
 		return 2
 	}
@@ -115,6 +124,10 @@ func (v *vt) sequence(s string) int {
 		v.row = max(0, v.row-n)
 	case 'C':
 		v.col = min(v.w-1, v.col+n)
+	case 't':
+		if s[2:2+end] == "23;2" {
+			v.title = "" // what it was before
+		}
 	case 'H':
 		v.row, v.col = 0, 0
 	case 'J':

@@ -510,8 +510,13 @@ func nameFit(v *View, s string, beside int) string {
 
 // edge paints the frame of an agent in the color of its definition, or one of its own.
 func (v *View) edge(a *agent, s string) string {
+	return v.paint(EdgeColor(a.color, a.num), s)
+}
+
+// EdgeColor is the color of an agent's frame: that of its definition, or one by its number.
+func EdgeColor(own string, num int) int {
 	colors := [...]int{36, 35, 34, 33, 96, 95, 94}
-	return v.paint(console.AgentColor(a.color, colors[(a.num-1)%len(colors)]), s)
+	return console.AgentColor(own, colors[(max(num, 1)-1)%len(colors)])
 }
 
 // named paints an agent's name in the color of its definition, or else as other names are.

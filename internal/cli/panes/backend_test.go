@@ -1,0 +1,239 @@
+package panes
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/troupe-dev/troupe"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var update = flag.Bool("update", false, "write the recorded calls again, with the answers that they had")
+
+const (
+	root  = troupe.SessionID("r00000000000")
+	ann   = troupe.SessionID("a00000000000")
+	ben   = troupe.SessionID("b00000000000")
+	carla = troupe.SessionID("c00000000000")
+)
+
+// recorded plays what a program said, call by call: a line that begins with $ is a call, what is below it the answer.
+type recorded struct {
+	t     *testing.T
+	file  string
+	calls []string
+	at    int
+	wrote strings.Builder
+}
+
+func replay(t *testing.T, name string) *recorded {
+	t.Helper()
+	r := &recorded{t: t, file: filepath.Join("testdata", name)}
+	data, err := os.ReadFile(r.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.calls = strings.Split(string(data), "$ ")[1:]
+	t.Cleanup(func() {
+		if r.at != len(r.calls) {
+			t.Errorf("%s: %d of %d calls were made", name, r.at, len(r.calls))
+		}
+		if *update {
+			if err := os.WriteFile(r.file, []byte(r.wrote.String()), 0o644); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return r
+}
+
+func (r *recorded) call(_ context.Context, program string, args ...string) (string, error) {
+	r.t.Helper()
+	got := fmt.Sprintf("%s %q", program, args)
+	if r.at == len(r.calls) {
+		r.t.Fatalf("one call too many: %s", got)
+	}
+	want, answer, _ := strings.Cut(r.calls[r.at], "\n")
+	r.at++
+	fmt.Fprintf(&r.wrote, "$ %s\n%s", got, answer)
+	if got != want && !*update {
+		r.t.Errorf("call %d is\n%s\nand was recorded as\n%s", r.at, got, want)
+	}
+	if problem, failed := strings.CutPrefix(answer, "! "); failed {
+		return "", errors.New(strings.TrimSpace(problem))
+	}
+	return answer, nil
+}
+
+func placeOf(r *recorded) Place {
+	return Place{Viewer: []string{"env", "HOME=/h;", "/bin/troupe", "attach"}, Root: root, Call: r.call}
+}
+
+// TestTmuxCalls: panes are opened beside the conversation's, which keeps the keyboard, without a shell between, evened
+// out, labelled, found again, and closed; nothing but ids, numbers and words of ours is an argument.
+func TestTmuxCalls(t *testing.T) {
+	t.Parallel()
+	r := replay(t, "tmux.txt")
+	b := newTmux(placeOf(r), "%0")
+	exercise(t, b, []Pane{{"%1", ann}, {"%2", ben}})
+}
+
+// TestTmuxApart: outside of tmux the panes are in a session of their own.
+func TestTmuxApart(t *testing.T) {
+	t.Parallel()
+	r := replay(t, "tmux_apart.txt")
+	exercise(t, newTmux(placeOf(r), ""), []Pane{{"%1", ann}, {"%2", ben}})
+}
+
+// TestITermCalls: the same through it2, by the calls and answers of that program.
+func TestITermCalls(t *testing.T) {
+	t.Parallel()
+	r := replay(t, "it2.txt")
+	p := placeOf(r)
+	p.Viewer[1] = "HOME=/it's"
+	exercise(t, newITerm(p, "LEAD"), []Pane{{"NEW-1", ann}, {"NEW-2", ben}})
+}
+
+// exercise uses the five verbs for two agents.
+func exercise(t *testing.T, b Backend, want []Pane) {
+	t.Helper()
+	ctx := t.Context()
+	for i, p := range want {
+		id, err := b.Spawn(ctx, p.Agent)
+		if err == nil {
+			err = b.Send(ctx, id, Label{Name: "-Ann #[fg=red]", Color: 36 + 60*i})
+		}
+		if err != nil || id != p.ID {
+			t.Fatalf("%s: %q, %v", p.Agent, id, err)
+		}
+	}
+	if _, err := b.Spawn(ctx, carla); !errors.Is(err, ErrFull) {
+		t.Errorf("where there is no room: %v", err)
+	}
+	active, err := b.Active(ctx)
+	if err != nil || fmt.Sprint(active) != fmt.Sprint(want) {
+		t.Errorf("active are %v, %v", active, err)
+	}
+	if err := errors.Join(b.Terminate(ctx, want[0].ID), b.Kill(ctx, want[1].ID)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPlace: wherever a pane is opened, the conversation's keeps what it needs, and each has what it needs itself.
+func TestPlace(t *testing.T) {
+	t.Parallel()
+	for _, halves := range []bool{false, true} {
+		for width := 20; width < 260; width += 3 {
+			for height := 5; height < 90; height += 2 {
+				lead := rect{id: "%0", width: width, height: height}
+				var others []rect
+				for n := 0; ; n++ {
+					s, err := place(lead, others, halves)
+					if err != nil {
+						if n == 0 && width >= 122 {
+							t.Errorf("%d x %d: no room for any", width, height)
+						}
+						break
+					}
+					lead, others = divide(lead, others, s, n)
+					if n > 20 || lead.width < leadColumns && s.beside ||
+						lead.height < leadRows && !s.beside && s.from == "%0" {
+						t.Fatalf("%d x %d, pane %d: the lead has %d x %d", width, height, n, lead.width, lead.height)
+					}
+					for _, o := range others {
+						if o.height < memberRows && height >= memberRows || s.beside && o.width < memberColumns {
+							t.Fatalf("%d x %d, pane %d: one has %d x %d", width, height, n, o.width, o.height)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// divide carries a split out.
+func divide(lead rect, others []rect, s split, n int) (rect, []rect) {
+	cut := func(r *rect) rect {
+		out := *r
+		out.id = ID(fmt.Sprint("%", n+1))
+		if s.beside {
+			r.width -= s.size + 1
+			out.left, out.width = r.left+r.width+1, s.size
+		} else {
+			r.height -= s.size + 1
+			out.top, out.height = r.top+r.height+1, s.size
+		}
+		return out
+	}
+	if s.from == lead.id {
+		return lead, append(others, cut(&lead))
+	}
+	for i := range others {
+		if others[i].id == s.from {
+			fresh := cut(&others[i])
+			return lead, append(others, fresh)
+		}
+	}
+	return lead, others
+}
+
+// TestPain40NoSilentFallback: where no panes can be had, what is missing is named, with how to get it; only where none
+// are wanted nothing is missing.
+func TestPain40NoSilentFallback(t *testing.T) {
+	t.Parallel()
+	const inTmux, inITerm = "TMUX=/s,1,0 TMUX_PANE=%3", "ITERM_SESSION_ID=w0t0p0:UUID"
+	for _, c := range []struct {
+		mode          troupe.TeammateMode
+		env, programs string
+		backend       string
+		missing, how  string
+	}{
+		{"auto", inTmux, "tmux", "*panes.tmux", "", ""},
+		{"auto", inTmux + " " + inITerm, "tmux it2", "*panes.tmux", "", ""},
+		{"auto", inTmux, "", "<nil>", "apt install tmux", ""},
+		{"auto", inITerm, "tmux it2", "*panes.iterm", "", ""},
+		{"auto", inITerm, "tmux", "*panes.tmux", "", "tmux attach -t troupe-" + string(root)},
+		{"auto", inITerm, "", "<nil>", "uv tool install it2", ""},
+		{"auto", "", "tmux", "*panes.tmux", "", "tmux attach -t troupe-" + string(root)},
+		{"auto", "", "", "<nil>", "brew install tmux) is not installed", ""},
+		{"auto", inTmux, "old", "<nil>", "tmux 3.0 or later: this is tmux 2.9a", ""},
+		{"tmux", inITerm, "it2", "<nil>", "apt install tmux", ""},
+		{"iterm2", "", "it2", "<nil>", "this terminal is not one of iTerm2's", ""},
+		{"iterm2", inITerm, "tmux", "<nil>", "uv tool install it2", ""},
+		{"iterm2", inTmux + " " + inITerm, "it2", "*panes.iterm", "", ""},
+		{"in-process", inTmux, "tmux", "<nil>", "", ""},
+	} {
+		env := make(map[string]string)
+		for _, v := range strings.Fields(c.env) {
+			name, value, _ := strings.Cut(v, "=")
+			env[name] = value
+		}
+		got := Detect(t.Context(), c.mode, Place{Root: root,
+			Lookup: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
+			Find: func(program string) (string, error) {
+				if strings.Contains(c.programs, program) || program == "tmux" && c.programs == "old" {
+					return program, nil
+				}
+				return "", os.ErrNotExist
+			},
+			Call: func(context.Context, string, ...string) (string, error) {
+				if c.programs == "old" {
+					return "tmux 2.9a\n", nil
+				}
+				return "tmux next-3.6\n", nil
+			}})
+		if kind := fmt.Sprintf("%T", got.Backend); kind != c.backend || got.How != c.how ||
+			(c.missing == "") != (got.Missing == "") || !strings.Contains(got.Missing, c.missing) {
+			t.Errorf("%s with %q and %q: %s, missing %q, %q", c.mode, c.env, c.programs, kind, got.Missing, got.How)
+		}
+	}
+}
