@@ -220,9 +220,10 @@ type Heard struct {
 	Until time.Time `json:"until,omitzero"`
 }
 
-// HeardMailID is the id of what a session is told of a monitor when its log had seq events, under the lease's epoch.
-func HeardMailID(owner SessionID, t TaskID, epoch, seq int64) MailID {
-	return MailID(fmt.Sprintf("heard:%s:%s:%d:%d", owner, t, epoch, seq))
+// HeardMailID is the id of the nth piece of mail that an actor under the lease's epoch sends of a monitor, when its log
+// had seq events.
+func HeardMailID(owner SessionID, t TaskID, epoch, seq int64, n int) MailID {
+	return MailID(fmt.Sprintf("heard:%s:%s:%d:%d:%d", owner, t, epoch, seq, n))
 }
 
 // ShellEndedMailID makes the end of a command a single piece of mail.

@@ -151,9 +151,11 @@ func (hg *hearing) heardOf(m *monitor, now time.Time, quiet bool) []troupe.Mail 
 		return nil
 	}
 	h.Until = turn.HearsNext(&hg.a.st, now)
+	hg.sent++
 	return []troupe.Mail{{
-		ID: troupe.HeardMailID(hg.a.id, h.Task, hg.a.lease.Epoch, hg.a.st.Session.Seq), Root: hg.a.root, To: hg.a.id,
-		From: hg.a.id, Kind: troupe.MailMonitor, SentAt: now, OfTeam: troupe.OfTeam{Heard: h}, Quiet: quiet,
+		ID:   troupe.HeardMailID(hg.a.id, h.Task, hg.a.lease.Epoch, hg.a.st.Session.Seq, hg.sent),
+		Root: hg.a.root, To: hg.a.id, From: hg.a.id,
+		Kind: troupe.MailMonitor, SentAt: now, OfTeam: troupe.OfTeam{Heard: h}, Quiet: quiet,
 	}}
 }
 

@@ -164,6 +164,13 @@ func TestMonitorOfTheBusy(t *testing.T) {
 		}
 		p.begin(troupe.Caps{}).end()
 		told := h.heard()
+		all := 0
+		for _, m := range told {
+			all += len(m.Lines) + m.Left
+		}
+		if all != 200 {
+			t.Errorf("told of %d lines of 200", all)
+		}
 		// What waited for it, and what came since that was sent.
 		for i := 2; i < len(told)-1; i++ {
 			if told[i].read.Sub(told[i-2].read) < 50*time.Second {

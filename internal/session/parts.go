@@ -60,6 +60,7 @@ type (
 		a        *actor
 		monitors map[troupe.TaskID]*monitor
 		at       time.Time // when it looks for that again
+		sent     int       // pieces of mail, by this actor
 	}
 	// handing has a model look at what the session hands to its parent.
 	handing struct {
