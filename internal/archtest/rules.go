@@ -53,8 +53,10 @@ func granted() allowance {
 		// worktrees in the conversation.
 		// 9,000 working together: teams with plans, roles and deadlines, results that are checked, workflows, monitors,
 		// agents that are put away and carried.
-		// 1,700 panes that show members of a team, and `troupe attach`: 100 of them above what stood here.
-		productLines: 126_600,
+		// 1,500 panes that show members of a team, and `troupe attach`.
+		// 1,000 monitors, and workflows that agents start. 500 merges that take turns, and work that is brought later.
+		// 2,500 sessions that are put away, and carried to another home.
+		productLines: 131_000,
 		wideLines:    0,
 	}
 }

@@ -80,9 +80,9 @@ func (p *plan) fix(written, folders []string) {
 
 // stays reports whether a folder or link must keep its name. A file that may be written can be replaced by
 // another file.
-func (f *files) stays(p place) bool {
+func (n names) stays(p place) bool {
 	kind := p.kind()
-	return p.exists && f.plan.fixed[p.path] && (kind == unix.S_IFDIR || kind == unix.S_IFLNK)
+	return p.exists && n[p.path] && (kind == unix.S_IFDIR || kind == unix.S_IFLNK)
 }
 
 // displaces answers a rename or link that would take a name from what keeps it, or give such a name to
@@ -90,7 +90,7 @@ func (f *files) stays(p place) bool {
 func (f *files) displaces(q *asked, from, to place, flags uint32) (a answer, ok bool) {
 	fixed := f.plan.fixed[to.path]
 	switch {
-	case q.op == opRename && f.stays(from), f.stays(to),
+	case q.op == opRename && f.plan.fixed.stays(from), f.plan.fixed.stays(to),
 		flags&unix.RENAME_EXCHANGE != 0 && (fixed || f.plan.fixed[from.path]):
 		return fail(unix.EBUSY), true
 	case !fixed || from.kind() == unix.S_IFREG:

@@ -269,7 +269,7 @@ func (f *files) single(q *asked) answer {
 		if folder && p.occupied(q) {
 			return fail(unix.ENOTEMPTY) // git tries it with every folder that it has taken a file from
 		}
-		if f.stays(p) {
+		if f.plan.fixed.stays(p) {
 			return fail(unix.EBUSY)
 		}
 		try, do = at(troupe.OpRemove, p), func() answer { return f.remove(q, p, flags) }
