@@ -144,6 +144,10 @@ func Run(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Opt
 			}
 			v.show(ctx, f.Batch)
 		case err := <-ended:
+			if errors.Is(err, troupe.ErrAsleep) {
+				v.say(console.Asleep(string(v.tree.root)).Error())
+				return nil
+			}
 			if err != nil {
 				return err
 			}
@@ -286,6 +290,10 @@ func (v *conversation) show(ctx context.Context, b wire.Batch) {
 			asked = true
 		case troupe.RequestOpened, troupe.RequestAnswered:
 			asked = true
+		case troupe.Slept:
+			if e.Session == v.tree.root {
+				v.tree.wait(ctx) // until it is put away: it ends the conversation
+			}
 		}
 	}
 	v.view.Flush()
