@@ -115,6 +115,9 @@ func (a steering) putAway(ctx context.Context, root troupe.SessionID,
 	return out
 }
 
+// asleep reports whether a tree was put away.
+func asleep(t Tree) bool { return len(t.Sessions) > 0 && !t.Sessions[0].AsleepAt.IsZero() }
+
 // asleepSince is the refusal of what a tree that sleeps cannot do.
 func asleepSince(s troupe.Session, now time.Time) error {
 	since := ""
@@ -128,10 +131,10 @@ func asleepSince(s troupe.Session, now time.Time) error {
 
 // checkAwake refuses to go on with a tree that sleeps, unless it is to be woken, and to wake one that does not.
 func (a runs) checkAwake(s troupe.Session, wake bool) error {
-	switch asleep := !s.AsleepAt.IsZero(); {
-	case asleep && !wake:
+	switch sleeps := !s.AsleepAt.IsZero(); {
+	case sleeps && !wake:
 		return asleepSince(s, a.app.env.Now())
-	case !asleep && wake:
+	case !sleeps && wake:
 		return &troupe.UserError{Problem: fmt.Sprintf("session %s is not asleep", cmp.Or(s.Name, string(s.ID))),
 			Hint: "Go on with it: troupe --resume " + cmp.Or(s.Name, string(s.ID)), Code: troupe.ExitUsage}
 	}

@@ -322,7 +322,7 @@ func (l looking) known(ctx context.Context, row worktree.Row) wire.Worktree {
 		return out
 	}
 	out.Agent = t.Paths[s.ID]
-	out.Asleep = !out.Left && !t.Sessions[0].AsleepAt.IsZero()
+	out.Asleep = !out.Left && asleep(t)
 	if t.Running && s.Status.Live() && !out.Left {
 		out.State = wire.WorktreeWorking
 	}
