@@ -70,6 +70,10 @@ func (r *rebuilding) add(e troupe.Event) error {
 		r.requests[q.ID] = *q
 	}
 	switch b := e.Body.(type) {
+	case troupe.Woke:
+		for _, q := range turn.Open(&r.st) { // it waits for longer
+			r.requests[q.ID] = q
+		}
 	case troupe.ToolStarted:
 		r.kids[b.Child] = true
 	case troupe.TeamChanged:

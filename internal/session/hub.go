@@ -375,7 +375,11 @@ func (h *Hub) Send(ctx context.Context, root troupe.SessionID,
 	if errors.Is(t.given(), troupe.ErrAsleep) {
 		return false, nil // it waits in the home for whoever wakes the tree
 	}
-	return true, t.send(ctx, build)
+	err = t.send(ctx, build)
+	if errors.Is(err, troupe.ErrFenced) && t.sleep.under.Load() {
+		return false, nil // it was put away in this moment
+	}
+	return true, err
 }
 
 // Move has a sub-agent that its parent waits for go on in the background; of the main agent, every agent and

@@ -17,6 +17,16 @@ type sleeping struct {
 	rests atomic.Bool  // its actors hear of what they have begun, and begin nothing
 	under atomic.Bool  // it is being put away: whoever finds it gone finds it asleep, once that is done
 	jobs  atomic.Int64 // what goes on beside its actors
+	idle  atomic.Pointer[context.CancelFunc]
+}
+
+// begun and over count what goes on beside the actors.
+func (s *sleeping) begun() { s.jobs.Add(1) }
+
+func (s *sleeping) over() {
+	if wake := s.idle.Load(); s.jobs.Add(-1) == 0 && wake != nil {
+		(*wake)()
+	}
 }
 
 // Bedtime is a tree that is to be put away.
@@ -212,10 +222,12 @@ const quietWithin = 5 * time.Second
 
 // quiet waits until what went on beside the actors is over, for a while.
 func (s sleeper) quiet(ctx context.Context) {
-	const look = 5 * time.Millisecond
-	for waited := time.Duration(0); s.t.sleep.jobs.Load() > 0 && waited < quietWithin &&
-		ctx.Err() == nil; waited += look {
-		s.t.h.d.Sched.Sleep(ctx, look)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.t.sleep.idle.Store(&cancel)
+	defer s.t.sleep.idle.Store(nil)
+	if s.t.sleep.jobs.Load() > 0 {
+		s.t.h.d.Sched.Sleep(ctx, quietWithin)
 	}
 }
 

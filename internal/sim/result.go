@@ -14,6 +14,8 @@ type Result struct {
 	Pieces, Behind int
 	// Trees that were left when they had come to rest.
 	Left int
+	// Trees that were put away, and how often a process was refused that wanted one which slept.
+	Sleeps, Refused int
 	Agents
 }
 
@@ -34,6 +36,7 @@ func (r Result) Add(o Result) Result {
 		r.Summaries + o.Summaries,
 		r.Wants + o.Wants, r.Ahead + o.Ahead, r.Grants + o.Grants, r.Leaves + o.Leaves,
 		r.Returns + o.Returns, r.Judged + o.Judged, r.Pieces + o.Pieces, r.Behind + o.Behind, r.Left + o.Left,
+		r.Sleeps + o.Sleeps, r.Refused + o.Refused,
 		Agents{r.Verdicts + o.Verdicts,
 			r.Approved + o.Approved, r.Rejected + o.Rejected, r.Answers + o.Answers, r.Listed + o.Listed,
 			r.Hooks + o.Hooks, r.HooksFailed + o.HooksFailed, r.Messages + o.Messages, r.Members + o.Members},
