@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 
+	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -17,7 +18,7 @@ func sleepTree(ctx context.Context, v *conversation, _ string) error {
 		if err != nil {
 			return err
 		}
-		v.say("The conversation is " + v.c.Slept(string(root), slept))
+		v.say("The conversation is " + console.Slept(v.c, string(root), slept))
 		v.letGo()
 		v.leave = true
 		return nil

@@ -50,7 +50,7 @@ wakes; one with files that cannot be kept stays.`,
 					return c.JSON(slept)
 				}
 				_, err = fmt.Fprintf(c.Out, "%s: %s", console.Line(s.Path, 0),
-					c.Slept(cmp.Or(s.Name, string(s.ID)), slept))
+					console.Slept(c, cmp.Or(s.Name, string(s.ID)), slept))
 				return err
 			})
 		},

@@ -15,7 +15,7 @@ func Asleep(session string) error {
 }
 
 // Slept says what became of a session that was put away.
-func (c *Console) Slept(name string, s wire.Slept) string {
+func Slept(c *Console, name string, s wire.Slept) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "asleep; wake it with: troupe wake %s\n", name)
 	if s.Models > 0 {
