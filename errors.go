@@ -15,6 +15,8 @@ var (
 	ErrNewer = errors.New("written by a newer version of troupe")
 	// ErrDamaged: what was written cannot be read any more.
 	ErrDamaged = errors.New("the database is damaged")
+	// ErrAsleep: the tree was put away, and nothing of it goes on before somebody wakes it.
+	ErrAsleep = errors.New("the session is asleep")
 	// ErrCap: a limit of the tree refuses the birth.
 	ErrCap = errors.New("limit of the tree reached")
 )

@@ -55,6 +55,8 @@ const (
 	KindVerifyEnded      Kind = "verify.ended"
 	KindHandoffAsked     Kind = "handoff.asked"
 	KindHandoffJudged    Kind = "handoff.judged"
+	KindSlept            Kind = "session.slept"
+	KindWoke             Kind = "session.woke"
 )
 
 // Created is the first event of every session: everything it was born with.
@@ -366,7 +368,7 @@ func Kinds() []Kind {
 		KindToolFinished, KindRequestOpened, KindRequestAnswered, KindCompacted, KindBudgetWarned,
 		KindSettingsChanged, KindBoardChanged, KindTeamChanged, KindHookRan, KindAutoAsked, KindAutoJudged,
 		KindWorkspaceReady, KindWorkspaceSaved, KindWorkspaceChanged, KindWorkspaceMerged, KindQueued, KindHandoffAsked,
-		KindHandoffJudged, KindVerifyStarted, KindVerifyEnded,
+		KindHandoffJudged, KindVerifyStarted, KindVerifyEnded, KindSlept, KindWoke,
 	}
 }
 
@@ -449,6 +451,10 @@ func DecodeBody(k Kind, data []byte) (Body, error) {
 		return decode[WorkspaceChanged](k, data)
 	case KindWorkspaceMerged:
 		return decode[WorkspaceMerged](k, data)
+	case KindSlept:
+		return decode[Slept](k, data)
+	case KindWoke:
+		return decode[Woke](k, data)
 	default:
 		return nil, fmt.Errorf("event kind %q: %w", k, ErrNewer)
 	}

@@ -34,6 +34,8 @@ type Session struct {
 	EndedAt   time.Time // of the current run; zero while live
 	// Until is when a waiting session goes on by itself; zero if only others can make it.
 	Until time.Time
+	// AsleepAt is when it was put away with its tree; zero: it was not. Of a tree, its root says so.
+	AsleepAt time.Time
 	// Cut: the end of its log was lost once, so that Tally may be less than what it has cost.
 	Cut bool
 	// Reserved is what a model call under way may cost, held back from the tree's limits.

@@ -93,7 +93,7 @@ type Runs interface {
 	Remove(ctx context.Context, root troupe.SessionID) error
 }
 
-// Steering changes what sessions do while they live. All but Background is mail: it is committed
+// Steering changes what sessions do while they live. All but Background and Sleep is mail: it is committed
 // before it is acted on, and waits in the home if no process runs the tree.
 type Steering interface {
 	// Send gives a session words: steering while it works, another run when it had ended.
@@ -103,6 +103,9 @@ type Steering interface {
 	// Background has a sub-agent that its parent waits for go on by itself; of a main agent that is at
 	// work, every agent and command that it waits for.
 	Background(ctx context.Context, id troupe.SessionID) error
+	// Sleep puts a whole tree away, whether a process runs it or none: nothing of it goes on before it is woken, by
+	// Begin. Who waits for it is told troupe.ErrAsleep.
+	Sleep(ctx context.Context, root troupe.SessionID, o wire.Sleep) (wire.Slept, error)
 	// Compact has a session shorten its conversation; hint says what to keep.
 	Compact(ctx context.Context, id troupe.SessionID, hint string) error
 	// SetMode changes the permission mode of a tree, from the next call on.

@@ -38,7 +38,7 @@ func (a trees) olderThan(ctx context.Context, limit time.Time) ([]troupe.Session
 		return nil, fmt.Errorf("look for old sessions: %w", err)
 	}
 	for _, s := range roots {
-		if !last[s.ID].Before(limit) {
+		if !last[s.ID].Before(limit) || !s.AsleepAt.IsZero() { // what was put away is to be found again
 			continue
 		}
 		t, err := a.tree(ctx, s.ID)

@@ -70,6 +70,10 @@ func (r *rebuilding) add(e troupe.Event) error {
 		r.requests[q.ID] = *q
 	}
 	switch b := e.Body.(type) {
+	case troupe.Woke:
+		for _, q := range turn.Open(&r.st) { // it waits for longer
+			r.requests[q.ID] = q
+		}
 	case troupe.ToolStarted:
 		r.kids[b.Child] = true
 	case troupe.TeamChanged:
@@ -99,6 +103,9 @@ func (r *rebuilding) end(now time.Time, lost sqlite.Loss) error {
 		return r.add(troupe.Event{Root: s.Root, Session: s.ID, Seq: s.Seq + 1, At: now, Body: b})
 	}
 	var err error
+	if !r.st.Session.AsleepAt.IsZero() {
+		err = next(troupe.Woke{}) // that nothing else follows holds of whole logs
+	}
 	for _, b := range turn.Recover(&r.st) {
 		err = errors.Join(err, next(b))
 	}

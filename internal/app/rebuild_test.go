@@ -134,3 +134,19 @@ func TestRepairWhileVerified(t *testing.T) {
 		t.Errorf("it is %s %s, verified %+v", st.Session.Status, st.Session.Waiting, out.End.Verified)
 	}
 }
+
+// TestRepairOfOneThatSleeps: a log that was cut while its session slept is brought to an end as any other.
+func TestRepairOfOneThatSleeps(t *testing.T) {
+	t.Parallel()
+	const id = "0123456789ab"
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	var log []troupe.Event
+	for _, b := range []troupe.Body{troupe.Created{Cwd: "/x", Profile: troupe.Profile{Type: "main"}},
+		troupe.Started{Run: 1}, troupe.Slept{}} {
+		log = append(log, troupe.Event{Root: id, Session: id, Seq: int64(len(log) + 1), At: now, Body: b})
+	}
+	out, err := rebuild(now)(log, sqlite.Loss{Why: "it is damaged", Events: 3, Row: troupe.Session{ID: id, Root: id}})
+	if err != nil || out.Session.Status != troupe.Failed || !out.Session.AsleepAt.IsZero() {
+		t.Errorf("rebuilt: %+v, %v", out.Session, err)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/gate"
@@ -26,6 +27,9 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 	if err != nil {
 		return begun, err
 	}
+	if err := a.checkAwake(s, b.Wake); err != nil {
+		return begun, err
+	}
 	t, err := a.app.tree(ctx, s.ID)
 	if err != nil {
 		return begun, err
@@ -36,7 +40,8 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 	if err := folderIsThere(s); err != nil {
 		return begun, err
 	}
-	ad := session.Adoption{Root: s.ID, Expect: t.Lease, Idle: b.Idle, Quiet: b.Idle, Caller: &a.caller}
+	ad := session.Adoption{Root: s.ID, Expect: t.Lease, Idle: b.Idle, Quiet: b.Idle, Wake: b.Wake,
+		Caller: &a.caller}
 	if b.Prompt != "" {
 		ad.Prompt, ad.MailID = words(b.Prompt, b.Images), promptID()
 		said := asTyped(b.Prompt).only(b.Typed, a.app.Mask).bringing(b.Read)
@@ -70,6 +75,9 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 	}
 	e.guard.meet(b.Cwd, p, profiles.runs)
 	warnings = append(warnings, e.lookAtServers(ctx, a.app, profiles, p, s.ID, b.Cwd, s.Type, authority)...)
+	if b.Wake && b.AskMS == 0 {
+		b.AskMS = ad.Settings.AskFor.Milliseconds() // what was asked waits on
+	}
 	if ad.Settings, ad.Definitions, err = a.runSettings(b, p.settings, profiles, *ad.Settings); err != nil {
 		return begun, err
 	}
@@ -104,6 +112,9 @@ func folderIsThere(s troupe.Session) error {
 
 // takenOver says what to do where another process was faster. Other errors stay as they are.
 func takenOver(id troupe.SessionID, err error) error {
+	if errors.Is(err, troupe.ErrAsleep) { // it was put away meanwhile
+		return asleepSince(troupe.Session{ID: id}, time.Time{})
+	}
 	if !errors.Is(err, troupe.ErrFenced) {
 		return err
 	}
@@ -199,6 +210,9 @@ func (a runs) changes(ctx context.Context, tools *gate.Tools, b wire.Begin, p *p
 		if ad.Idle, err = a.app.trees.unfinished(ctx, s.ID, &st); err != nil {
 			return authority, nil, err
 		}
+	}
+	if b.Wake && b.Prompt == "" && s.Status.Ended() && !st.Awaits() {
+		ad.Idle, ad.Quiet = true, true // it is as it was: at rest
 	}
 	if b.Prompt == "" && s.Status.Ended() && !st.Awaits() && !ad.Idle {
 		return authority, nil, &troupe.UserError{

@@ -171,6 +171,7 @@ func (a sessions) mainAgent(s troupe.Session, tree Tree) wire.Task {
 		Session: s.ID, Root: s.Root, Path: tree.Paths[s.ID], ID: troupe.TaskID(s.ID), Kind: troupe.TaskAgent,
 		Name: tree.Paths[s.ID], Title: s.Title,
 		Status: troupe.TaskRunning, Left: !tree.Running,
+		Asleep:     asleep(tree),
 		DurationMS: wire.DurationMS(s, tree.now(s.ID, a.app.env.Now())),
 	}
 	if tree.Running {
@@ -207,6 +208,7 @@ func (a sessions) task(r store.Reader, s troupe.Session, tree Tree, t troupe.Tas
 		}
 	}
 	var err error
+	out.Asleep = out.Status == troupe.TaskRunning && asleep(tree)
 	if out.Left = out.Status == troupe.TaskRunning && !tree.Running; out.Left {
 		out.Doing = ""
 		if end, err = lastAt(r, cmp.Or(all[troupe.SessionID(t.ID)], s)); err != nil {

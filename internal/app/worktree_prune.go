@@ -85,6 +85,8 @@ func (l looking) prune(ctx context.Context, row worktree.Row, p wire.WorktreePru
 	switch {
 	case w.State == wire.WorktreeWorking:
 		out.Why = "its agent is at work"
+	case w.Asleep:
+		out.Why = "its session is asleep, and can be woken with: troupe wake " + string(l.rootOf(ctx, row))
 	case w.Status.Live() && !w.Left:
 		out.Why = "its session was left behind and can be gone on with: troupe --resume " + string(l.rootOf(ctx, row))
 	case w.State == wire.WorktreeUnknown:

@@ -281,6 +281,7 @@ func (l looking) known(ctx context.Context, row worktree.Row) wire.Worktree {
 		return out
 	}
 	out.Agent = t.Paths[s.ID]
+	out.Asleep = !out.Left && asleep(t)
 	if t.Running && s.Status.Live() && !out.Left {
 		out.State = wire.WorktreeWorking
 	}

@@ -149,7 +149,7 @@ func newRoot(c *console.Console) *cobra.Command {
 	}
 	run.Configure(root, c)
 	root.AddCommand(cmd.All(c, cmd.Runner{Parse: run.Parse, Execute: run.Execute, End: run.End})...)
-	root.AddCommand(run.NewTeam(c), demo.New(c))
+	root.AddCommand(run.NewTeam(c), run.NewWake(c), demo.New(c))
 	return root
 }
 

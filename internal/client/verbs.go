@@ -84,6 +84,10 @@ func (c *Client) Background(ctx context.Context, id troupe.SessionID) error {
 	return post(ctx, c, "background", string(id), nil)
 }
 
+func (c *Client) Sleep(ctx context.Context, root troupe.SessionID, o wire.Sleep) (wire.Slept, error) {
+	return postFor[wire.Slept](ctx, c, "sleep", string(root), o)
+}
+
 func (c *Client) Compact(ctx context.Context, id troupe.SessionID, hint string) error {
 	return post(ctx, c, "compact", string(id), wire.Hint{Hint: hint})
 }

@@ -68,6 +68,7 @@ func (o *operations) steering(h huma.API) {
 	queryWithBody(o, h, "send", api.API.Send)
 	doWithBody(o, h, "stop", api.API.Stop)
 	doSession(o, h, "background", api.API.Background)
+	queryWithBody(o, h, "sleep", api.API.Sleep)
 	doWithBody(o, h, "compact", func(a api.API, ctx context.Context, id troupe.SessionID, v wire.Hint) error {
 		return a.Compact(ctx, id, v.Hint)
 	})

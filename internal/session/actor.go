@@ -47,6 +47,7 @@ type mailbox struct {
 	ring      func() // wakes the actor, which lingers
 	dead      bool
 	due       bool // its run has ended, but it will look again by itself, or a command is at work
+	busy      bool // it rests, and something that it had begun is not over yet
 }
 
 type flags struct {
@@ -137,6 +138,9 @@ func (a *actor) step(ctx context.Context) error {
 		}
 		if n > maxSteps {
 			return fmt.Errorf("made %d steps without having to wait for anything; it is going round in circles", n)
+		}
+		if a.tree.sleep.rests.Load() {
+			return rest(ctx, a)
 		}
 		if err := a.hearing.look(ctx); err != nil {
 			return err

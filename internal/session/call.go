@@ -242,7 +242,9 @@ func stream(ctx context.Context, p model.Provider, req model.Request, sink func(
 // cancels. ctx is the scheduler's, as the actor's own run was handed it.
 func (a *actor) goCancel(ctx context.Context, fn func(context.Context)) context.CancelFunc {
 	ctx, cancel := context.WithCancel(ctx)
+	a.tree.sleep.begun()
 	a.h.d.Sched.Go(func(context.Context) {
+		defer a.tree.sleep.over()
 		defer cancel()
 		fn(ctx)
 	})

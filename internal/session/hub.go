@@ -17,6 +17,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -347,7 +348,7 @@ func (h *Hub) over(root troupe.SessionID, leave bool) (again <-chan struct{}, er
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	lost := t.lost != nil && t.adoption == nil && !(leave && t.held > 0)
+	lost := t.lost != nil && t.adoption == nil && !(leave && t.held > 0) && !t.sleep.under.Load()
 	if !lost && !t.over() {
 		c := make(chan struct{})
 		t.waiters = append(t.waiters, c)
@@ -371,7 +372,14 @@ func (h *Hub) Send(ctx context.Context, root troupe.SessionID,
 		return false, nil
 	}
 	defer h.unhold(t)
-	return true, t.send(ctx, build)
+	if errors.Is(t.given(), troupe.ErrAsleep) {
+		return false, nil // it waits in the home for whoever wakes the tree
+	}
+	err = t.send(ctx, build)
+	if errors.Is(err, troupe.ErrFenced) && t.sleep.under.Load() {
+		return false, nil // it was put away in this moment
+	}
+	return true, err
 }
 
 // Move has a sub-agent that its parent waits for go on in the background; of the main agent, every agent and

@@ -67,8 +67,10 @@ type Adoption struct {
 	Typed  *string            // what of them a person typed, see troupe.Mail
 	Read   []troupe.FileTouch // files that stand whole in them
 	MailID troupe.MailID      // of the prompt
-	Events []troupe.Body      // logged before anything else: another model, another authority
-	Caps   *troupe.Caps       // replaces the tree's
+	// Wake has a tree go on that was put away. Without it that is troupe.ErrAsleep.
+	Wake   bool
+	Events []troupe.Body // logged before anything else: another model, another authority
+	Caps   *troupe.Caps  // replaces the tree's
 	// Settings replace those of the run before; nil: they stay. Definitions is the document that
 	// they name, if it is new.
 	Settings    *troupe.Settings
@@ -145,6 +147,9 @@ func (t *tree) adopt(tx store.Tx, ad Adoption, l *looks) (out adopted, err error
 	if err != nil {
 		return out, fmt.Errorf("look into the mailboxes of tree %s: %w", ad.Root, err)
 	}
+	if len(all) > 0 && !all[0].AsleepAt.IsZero() && !ad.Wake {
+		return out, asleep(ad.Root)
+	}
 	known := make(map[troupe.SessionID]bool)
 	for _, s := range all {
 		opening := func(*turn.State) []troupe.Body { return nil }
@@ -158,7 +163,8 @@ func (t *tree) adopt(tx store.Tx, ad Adoption, l *looks) (out adopted, err error
 				continue
 			}
 		}
-		a, err := t.load(tx, s.ID, loading{resumed: true, quiet: ad.Quiet, opening: opening, looks: l})
+		a, err := t.load(tx, s.ID, loading{resumed: true, quiet: ad.Quiet, opening: opening, looks: l,
+			caller: ad.Caller})
 		if err != nil {
 			return out, err
 		}
@@ -220,6 +226,8 @@ type loading struct {
 	quiet   bool // as Adoption.Quiet
 	opening func(*turn.State) []troupe.Body
 	looks   *looks // at what was cut off; nil leaves it open what that came to
+	caller  *troupe.Caller
+	cut     *Interrupted // told of it; nil: nobody is
 }
 
 // load claims a session and rebuilds its actor from the log, in its caller's transaction.
@@ -251,6 +259,7 @@ func (t *tree) load(tx store.Tx, id troupe.SessionID, how loading) (*actor, erro
 		a.taken = turn.Taken{At: t.h.d.Now(), Seq: st.Session.Seq}
 	}
 	for _, o := range turn.Lost(&st) {
+		how.cut.command(o)
 		m := troupe.Mail{
 			ID: troupe.ShellEndedMailID(id, o.Task), Root: a.root, To: id, From: id,
 			Kind: troupe.MailTaskEnded, SentAt: t.h.d.Now(), Ended: &o, Quiet: how.quiet,
@@ -263,10 +272,17 @@ func (t *tree) load(tx store.Tx, id troupe.SessionID, how loading) (*actor, erro
 	if err != nil {
 		return nil, fmt.Errorf("read the mail of session %s: %w", id, err)
 	}
-	bodies := append(t.h.recovered(&st, how.looks), how.opening(&st)...)
+	recovered := t.h.recovered(&st, how.looks)
+	how.cut.calls(recovered)
+	bodies := append(recovered, how.opening(&st)...)
 	void, stopped := st.Resume(mail, t.h.d.Now())
 	if how.resumed && stopped {
 		bodies = append([]troupe.Body{void}, bodies...)
+	}
+	at := st.Session.Seq + 1 // of what takes stops back
+	if !st.Session.AsleepAt.IsZero() {
+		at++
+		bodies = append([]troupe.Body{troupe.Woke{Caller: how.caller}}, bodies...)
 	}
 	for _, b := range bodies {
 		e := a.event(&a.st, b)
@@ -274,6 +290,9 @@ func (t *tree) load(tx store.Tx, id troupe.SessionID, how loading) (*actor, erro
 			return nil, err
 		}
 		a.staged.add(e, a.st.Changed())
+		if _, woke := b.(troupe.Woke); woke { // they wait for longer
+			a.staged.asks = append(a.staged.asks, turn.Open(&a.st)...)
+		}
 	}
 	if err := a.write(tx, a.st.Session, a.staged); err != nil {
 		return nil, fmt.Errorf("write session %s: %w", id, err)
@@ -281,7 +300,7 @@ func (t *tree) load(tx store.Tx, id troupe.SessionID, how loading) (*actor, erro
 	a.staged = staging{base: a.st.Session}
 	for _, m := range mail {
 		if how.resumed && slices.ContainsFunc(void.Mail, func(v troupe.Mail) bool { return v.ID == m.ID }) {
-			if err := tx.MarkDelivered(id, st.Session.Seq+1, []troupe.MailID{m.ID}); err != nil {
+			if err := tx.MarkDelivered(id, at, []troupe.MailID{m.ID}); err != nil {
 				return nil, fmt.Errorf("mark mail delivered: %w", err)
 			}
 			a.known[m.ID] = true

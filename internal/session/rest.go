@@ -7,6 +7,9 @@ func (t *tree) rested() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.checkOver()
+	if t.sleep.rests.Load() {
+		t.wakeWaiters()
+	}
 }
 
 // checkOver has Wait return if the tree is over or lost. Whatever changes what over looks at

@@ -48,6 +48,7 @@ type marks struct {
 	beside  map[*beside]bool // hooks that run and nothing waits for
 	// longWait keeps hooks from being told that a person is waited for; nil: none is.
 	longWait func()
+	sleep    sleeping
 }
 
 func newTree(h *Hub, root troupe.SessionID) *tree {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store"
@@ -12,6 +13,8 @@ import (
 type docket struct {
 	rows    []troupe.Request
 	changed bool
+	slept   map[troupe.SessionID]time.Time
+	asleep  map[troupe.SessionID]time.Duration // for how long, in all
 }
 
 func (d *docket) note(e troupe.Event) {
@@ -24,6 +27,18 @@ func (d *docket) note(e troupe.Event) {
 		})
 	case troupe.RequestAnswered:
 		d.settle(e, troupe.Coord{Reply: b.Reply, Call: b.Call}, &b)
+	case troupe.Slept:
+		if d.slept == nil {
+			d.slept, d.asleep = make(map[troupe.SessionID]time.Time), make(map[troupe.SessionID]time.Duration)
+		}
+		d.slept[e.Session] = e.At
+	case troupe.Woke:
+		d.asleep[e.Session] += e.At.Sub(d.slept[e.Session])
+		for i := range d.rows { // what is open waits for as long as it had left
+			if r := &d.rows[i]; r.Session == e.Session && r.Settled.IsZero() && !r.Until.IsZero() {
+				d.changed, r.Until = true, r.Until.Add(e.At.Sub(d.slept[e.Session]))
+			}
+		}
 	case troupe.ToolFinished:
 		d.settle(e, troupe.Coord{Reply: b.Result.Reply, Call: b.Result.Call}, nil)
 	}

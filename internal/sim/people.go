@@ -286,6 +286,7 @@ func (w *world) tell(build func(store.Tx) ([]troupe.Mail, error)) {
 		return mail, err
 	})
 	switch {
+	case !here && w.sleeps(): // it would wait in the home
 	case !here:
 		w.broken("%s owns the tree, and does not host it", w.live.owner)
 	case err == nil:

@@ -12,10 +12,13 @@ type Result struct {
 	Judged int
 	// Pieces of replies that were read on their way, and readers that were ten events behind.
 	Pieces, Behind int
-	// Trees that were left when they had come to rest.
-	Left int
+	Rests
 	Agents
 }
+
+// Rests are trees that were left when they had come to rest, and those that were put away, with how often a process was
+// refused that wanted one which slept.
+type Rests struct{ Left, Sleeps, Refused int }
 
 // Agents is what agents put before people, write down, and are hooked into: plans that a person approved and did not,
 // questions that one answered, changes of the list, runs of hooks and those that failed. Verdicts are what the model of
@@ -37,7 +40,8 @@ func (r Result) Add(o Result) Result {
 		r.Sessions + o.Sessions, r.Effects + o.Effects, r.Faults + o.Faults, r.Requests + o.Requests,
 		r.Summaries + o.Summaries,
 		r.Wants + o.Wants, r.Ahead + o.Ahead, r.Grants + o.Grants, r.Leaves + o.Leaves,
-		r.Returns + o.Returns, r.Judged + o.Judged, r.Pieces + o.Pieces, r.Behind + o.Behind, r.Left + o.Left,
+		r.Returns + o.Returns, r.Judged + o.Judged, r.Pieces + o.Pieces, r.Behind + o.Behind,
+		Rests{r.Left + o.Left, r.Sleeps + o.Sleeps, r.Refused + o.Refused},
 		Agents{r.Verdicts + o.Verdicts,
 			r.Approved + o.Approved, r.Rejected + o.Rejected, r.Answers + o.Answers, r.Listed + o.Listed,
 			r.Hooks + o.Hooks, r.HooksFailed + o.HooksFailed, r.Messages + o.Messages, r.Members + o.Members,

@@ -234,7 +234,7 @@ func (h *watch) dismissed(e troupe.Event, s troupe.Session) {
 	if by == nil || by.Message == nil || by.Message.Type != troupe.MessageShutdown {
 		return
 	}
-	noticed := h.noticed(s.ID, by.SentAt.Add(troupe.ShutdownAfter))
+	noticed := h.noticed(s.ID, by.SentAt.Add(troupe.ShutdownAfter+h.docket.asleep[s.ID]))
 	if noticed.Before(h.w.stalled) {
 		noticed = h.w.stalled
 	}

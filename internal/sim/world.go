@@ -193,6 +193,8 @@ func (w *world) step() (bool, error) {
 		w.res.Zombies++
 		w.trace("somebody else takes the tree")
 		return true, w.takeOver()
+	case n > 995 && w.res.Sleeps < 2 && w.live != nil && !w.live.dead && len(w.coming) == 0 && w.live != w.left:
+		return true, w.putAway()
 	case n < 14+w.climate.talk, n < w.climate.attend && w.urgent():
 		w.speak()
 	default:
@@ -292,6 +294,14 @@ func (w *world) takeOver() error {
 		w.arrive("adopt", p, func(p *process) error {
 			err := p.hub.Adopt(w.ctx(), ad)
 			p.followers.Moved(w.root)
+			if errors.Is(err, troupe.ErrAsleep) && !ad.Wake {
+				w.res.Refused++
+				w.trace("%s was refused a tree that sleeps", p.owner)
+				if !had {
+					p.exit()
+				}
+				return nil
+			}
 			if errors.Is(err, troupe.ErrFenced) {
 				if held, lookup := w.leaseOf(w.root); lookup == nil && held == ad.Expect {
 					return fmt.Errorf("refused although nobody was faster: %w", err)
@@ -368,6 +378,11 @@ func (w *world) adoption() (session.Adoption, error) {
 	if ad.Expect, err = w.leaseOf(w.root); err != nil {
 		return ad, err
 	}
+	root, err := w.session(w.root)
+	if err != nil {
+		return ad, err
+	}
+	ad.Wake = !root.AsleepAt.IsZero() && !w.one(4)
 	if w.one(8) && w.people.left(w) {
 		ad.Prompt = []troupe.Block{troupe.Text("and another thing")}
 		ad.MailID = troupe.MailID(fmt.Sprintf("adopt:%d", w.procs))

@@ -29,6 +29,9 @@ func (s *State) Apply(e troupe.Event) error {
 	if !Allowed(s.Session.Status, s.Session.Waiting, e.Body.Kind()) {
 		return f.refuse("the session is %s", describe(s.Session.Status, s.Session.Waiting))
 	}
+	if _, wakes := e.Body.(troupe.Woke); !wakes && !s.Session.AsleepAt.IsZero() {
+		return f.refuse("it is asleep")
+	}
 	before := s.changed
 	s.changed = nil
 	if err := f.apply(); err != nil {
@@ -95,6 +98,10 @@ func (f *fold) apply() error {
 		f.s.Settings = b.Settings
 	case troupe.BoardChanged:
 		return f.boardChanged(b)
+	case troupe.Slept:
+		return slept(f)
+	case troupe.Woke:
+		return woke(f)
 	case troupe.TeamChanged:
 		return teamChanged(f, b)
 	case troupe.WorkspaceReady:

@@ -38,6 +38,28 @@ type Sent struct {
 	Effect string `json:"effect"`
 }
 
+// Sleep puts a tree away.
+type Sleep struct {
+	WithinMS int64 `json:"within_ms,omitempty" doc:"How long replies and calls under way are waited for before they are cut off; 0: not at all"`
+}
+
+// Slept is what became of a tree that was put away.
+type Slept struct {
+	Session  troupe.SessionID `json:"session"`
+	Models   int              `json:"models,omitempty" doc:"How many replies were cut off; they are asked for again"`
+	Calls    []string         `json:"calls,omitempty" doc:"The tools whose calls were cut off; they may have taken effect"`
+	Commands []string         `json:"commands,omitempty" doc:"The commands in the background that were ended"`
+	Folders  []SleptFolder    `json:"folders,omitempty" doc:"The folders of their own of agents that are not done"`
+}
+
+// SleptFolder is a worktree, copy or folder of an agent that sleeps.
+type SleptFolder struct {
+	Name   string `json:"name"`
+	Folder string `json:"folder"`
+	Gone   bool   `json:"gone" doc:"It was removed, and is made again when it is needed"`
+	Why    string `json:"why,omitempty" doc:"Why it stays"`
+}
+
 // Stop asks for the end of a run.
 type Stop struct {
 	Now  bool `json:"now,omitempty"`  // interrupt; otherwise the step it is in is finished
@@ -65,6 +87,8 @@ type Task struct {
 	// Left: it had not ended, and no living process runs it. Whoever resumes the tree finds out
 	// what became of it.
 	Left bool `json:"left,omitempty"`
+	// Asleep: its tree was put away.
+	Asleep bool `json:"asleep,omitempty"`
 	// Number is an agent's, as in Session.
 	Number int `json:"number,omitempty"`
 }

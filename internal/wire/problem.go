@@ -42,6 +42,7 @@ func kinds() []struct {
 		{troupe.ErrNotFound, "not_found", http.StatusNotFound},
 		{troupe.ErrExists, "exists", http.StatusConflict},
 		{troupe.ErrAmbiguous, "ambiguous", http.StatusConflict},
+		{troupe.ErrAsleep, "asleep", http.StatusConflict},
 		{troupe.ErrFenced, "fenced", http.StatusConflict},
 		{troupe.ErrBlocked, "blocked", http.StatusConflict},
 		{troupe.ErrNewer, "newer", http.StatusConflict},

@@ -37,6 +37,7 @@ func routes() []Route {
 		route("background", post, one+"/background", "Let a sub-agent go on in the background, so that its parent "+
 			"does; of a main agent, every agent and command that it waits for"),
 		route("compact", post, one+"/compact", "Have a session shorten its conversation"),
+		route("sleep", post, one+"/sleep", "Put a session's tree away until a person wakes it").slow(),
 		route("mode", post, one+"/mode", "Change the permission mode of a session's tree"),
 		route("model", post, one+"/model", "Move a session to another model"),
 		route("list-requests", get, "/v1/requests", "List the open requests"),

@@ -15,6 +15,14 @@ type Permissions struct {
 	Trust bool `json:"trust,omitempty"`
 }
 
+// Taking says what is done to have a session go on that could not by itself.
+type Taking struct {
+	// TakeOver takes it from a process that does not answer. It is for the surface that has the home open.
+	TakeOver bool `json:"-"`
+	// Wake has a session go on that was put away; without it, it is refused. It is named by Resume.
+	Wake bool `json:"wake,omitempty"`
+}
+
 // Begin asks for a run. Zero fields leave the choice to the settings, or, when a session goes on,
 // to what it was born with.
 type Begin struct {
@@ -26,8 +34,7 @@ type Begin struct {
 	// Resume is a session to go on with (see Find); Continue means the newest of Cwd.
 	Resume   string `json:"resume,omitempty"`
 	Continue bool   `json:"continue,omitempty"`
-	// TakeOver takes it from a process that does not answer. It is for the surface that has the home open.
-	TakeOver bool `json:"-"`
+	Taking
 	// Idle takes a session up without setting it going.
 	Idle bool `json:"idle,omitempty"`
 

@@ -34,6 +34,8 @@ type Session struct {
 	Result  string            `json:"result,omitempty" doc:"Its final words; only where one session is asked for"`
 	// Structured is Result as the object that was asked for.
 	Structured json.RawMessage `json:"structured,omitempty" doc:"The result as the object that a JSON schema asked for; with result, and in a report"`
+	// AsleepAt is when it was put away with its tree.
+	AsleepAt time.Time `json:"asleep_at,omitzero" doc:"When it was put away with its tree, if it sleeps"`
 	// Running says that it has not ended and a live process has it in hand. One that has not ended
 	// and is not running was left by a crash or an interrupt and can be resumed.
 	Running bool `json:"running"`
@@ -89,7 +91,7 @@ func NewSession(s troupe.Session, path string, now time.Time) Session {
 		Run:   s.Run, Seq: s.Seq, Error: s.Error, Usage: s.Tally.Usage, CostUSD: s.Tally.Cost.Dollars(),
 		Turns:    s.Tally.Turns,
 		ToolUses: s.Tally.ToolUses, CreatedAt: s.CreatedAt.UTC(), StartedAt: s.StartedAt.UTC(),
-		EndedAt: s.EndedAt.UTC(), Cut: s.Cut,
+		EndedAt: s.EndedAt.UTC(), AsleepAt: s.AsleepAt.UTC(), Cut: s.Cut,
 		DurationMS: DurationMS(s, now),
 	}
 	if s.Workspace.Kind != "" {

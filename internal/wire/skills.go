@@ -83,7 +83,8 @@ func BuiltInCommands() []string {
 		"cost", "diff", "exit", "expand", "fg", "foreground", "fork", "h", "help", "hooks", "jobs", "kill", "log",
 		"mcp", "memory", "merge", "mode", "model", "new", "panes", "permissions", "plans", "ps", "q", "quit", "reset",
 		"resume",
-		"roster", "show", "skills", "status", "stop", "task", "tasks", "team", "todo", "todos", "transcript", "undo",
+		"roster", "show", "skills", "sleep", "status", "stop", "task", "tasks", "team", "todo", "todos", "transcript",
+		"undo",
 		"usage",
 		"worktree", "worktrees"}
 }

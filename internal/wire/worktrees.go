@@ -30,6 +30,13 @@ const (
 	WorktreeUnknown WorktreeState = "unknown"
 )
 
+// Whereabouts say where the session of a worktree is.
+type Whereabouts struct {
+	// Asleep: its tree was put away, and its folder may have been with it.
+	Asleep bool `json:"asleep,omitempty" doc:"Its session is asleep"`
+	Left   bool `json:"left,omitempty" doc:"That session went back out of it, and works elsewhere"`
+}
+
 // Worktree is a folder that a session has of its own: a worktree, a copy or an empty one.
 type Worktree struct {
 	Name    string               `json:"name"`
@@ -37,17 +44,17 @@ type Worktree struct {
 	Session troupe.SessionID     `json:"session" doc:"Whose it is"`
 	Agent   string               `json:"agent,omitempty" doc:"The path of that session; empty if it was removed"`
 	Status  troupe.Status        `json:"status,omitempty"`
-	Left    bool                 `json:"left,omitempty" doc:"That session went back out of it, and works elsewhere"`
-	Folder  string               `json:"folder"`
-	There   bool                 `json:"there" doc:"The folder exists. If not, its work is kept on the branch"`
-	Of      string               `json:"of" doc:"The tree that it is beside"`
-	Branch  string               `json:"branch,omitempty"`
-	Base    string               `json:"base,omitempty" doc:"The commit that it began with"`
-	Dirty   int                  `json:"dirty,omitempty" doc:"Files in the base that its caller had not committed"`
-	Made    time.Time            `json:"made"`
-	Changed time.Time            `json:"changed"`
-	Bytes   int64                `json:"bytes"`
-	State   WorktreeState        `json:"state,omitempty" doc:"What it holds; only where it was looked at"`
+	Whereabouts
+	Folder  string        `json:"folder"`
+	There   bool          `json:"there" doc:"The folder exists. If not, its work is kept on the branch"`
+	Of      string        `json:"of" doc:"The tree that it is beside"`
+	Branch  string        `json:"branch,omitempty"`
+	Base    string        `json:"base,omitempty" doc:"The commit that it began with"`
+	Dirty   int           `json:"dirty,omitempty" doc:"Files in the base that its caller had not committed"`
+	Made    time.Time     `json:"made"`
+	Changed time.Time     `json:"changed"`
+	Bytes   int64         `json:"bytes"`
+	State   WorktreeState `json:"state,omitempty" doc:"What it holds; only where it was looked at"`
 	WorktreeSums
 	Declined []string `json:"declined,omitempty" doc:"Files of which the folder's own version was kept at a merge"`
 	Kept     string   `json:"kept,omitempty" doc:"Why the folder stayed when its session ended"`

@@ -57,6 +57,9 @@ func asks() []ask {
 			return nothing(a.Stop(ctx, id, wire.Stop{Now: true, Tree: true}))
 		})
 		add("Background", func(ctx context.Context, a api.API) (any, error) { return nothing(a.Background(ctx, id)) })
+		add("Sleep", func(ctx context.Context, a api.API) (any, error) {
+			return a.Sleep(ctx, id, wire.Sleep{WithinMS: 7})
+		})
 		add("Compact", func(ctx context.Context, a api.API) (any,
 			error) {
 			return nothing(a.Compact(ctx, id, "keep the plan"))
@@ -256,7 +259,7 @@ func SameError(t *testing.T, name string, got, want error) {
 		t.Errorf("%s: the error says %q, want %q", name, got, want)
 	}
 	for _, kind := range []error{troupe.ErrNotFound, troupe.ErrExists, troupe.ErrAmbiguous, troupe.ErrFenced,
-		troupe.ErrBlocked, troupe.ErrNewer, troupe.ErrCap} {
+		troupe.ErrBlocked, troupe.ErrNewer, troupe.ErrCap, troupe.ErrAsleep} {
 		if errors.Is(got, kind) != errors.Is(want, kind) {
 			t.Errorf("%s: errors.Is(err, %v) is %t, want %t", name, kind, errors.Is(got, kind), errors.Is(want, kind))
 		}

@@ -62,6 +62,7 @@ func Live(t *testing.T, a api.API, caller troupe.Caller) {
 	l.undo(root)
 	l.goesOn(root)
 	l.whole(root, late)
+	l.sleep(root)
 	l.leave(root)
 	l.child()
 	l.fork()
@@ -335,6 +336,38 @@ func (l *live) whole(root troupe.SessionID, s api.Stream) {
 	if int64(len(events)) != l.seq(root) {
 		l.t.Errorf("a slow reader got %d events of %d", len(events), l.seq(root))
 	}
+}
+
+// sleep puts a tree away that a process has in hand, and wakes it.
+func (l *live) sleep(root troupe.SessionID) {
+	l.t.Helper()
+	ctx, a := l.t.Context(), l.a
+	at := l.seq(root)
+	if s, err := a.Sleep(ctx, root, wire.Sleep{WithinMS: 1000}); err != nil || s.Session != root || s.Models > 0 {
+		l.t.Fatalf("put away: %+v, %v", s, err)
+	}
+	l.caused("Sleep", root, at, func(b troupe.Body) (*troupe.Caller, bool) {
+		s, ok := b.(troupe.Slept)
+		return s.Caller, ok
+	})
+	_, err := a.Sleep(ctx, root, wire.Sleep{})
+	l.fails("one that sleeps is put away", err, troupe.ErrAsleep)
+	_, err = a.Begin(ctx, wire.Begin{Resume: "job", Cwd: l.dir, Prompt: "now"})
+	l.fails("one that sleeps is gone on with", err, troupe.ErrAsleep)
+	if f, err := a.Find(ctx, "job", l.dir); err != nil || f.AsleepAt.IsZero() || f.Running {
+		l.t.Errorf("it is %+v, %v", f, err)
+	}
+	if b, err := a.Begin(ctx, wire.Begin{Resume: "job", Cwd: l.dir, Taking: wire.Taking{Wake: true}}); err != nil ||
+		b.Root != root {
+		l.t.Fatalf("woken: %+v, %v", b, err)
+	}
+	l.caused("Begin", root, at, func(b troupe.Body) (*troupe.Caller, bool) {
+		w, ok := b.(troupe.Woke)
+		return w.Caller, ok
+	})
+	l.ok(a.Wait(ctx, root))
+	_, err = a.Begin(ctx, wire.Begin{Resume: "job", Cwd: l.dir, Taking: wire.Taking{Wake: true}})
+	l.fails("one that is awake is woken", err, nil)
 }
 
 func (l *live) leave(root troupe.SessionID) {

@@ -320,6 +320,20 @@ func (w *World) Background(_ context.Context, id troupe.SessionID) error {
 	return nil
 }
 
+func (w *World) Sleep(_ context.Context, id troupe.SessionID, o wire.Sleep) (wire.Slept, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, err := w.session(id); err != nil {
+		return wire.Slept{}, err
+	}
+	if id != Root {
+		return wire.Slept{}, fmt.Errorf("put session %s away: %w", id, troupe.ErrAsleep)
+	}
+	w.did("sleep %s %+v", id, o)
+	return wire.Slept{Session: id, Models: 2, Calls: []string{"Bash"}, Commands: []string{"make <all>"},
+		Folders: []wire.SleptFolder{{Name: "fix", Folder: "/w/fix", Why: "it has ignored files"}}}, nil
+}
+
 func (w *World) Compact(_ context.Context, id troupe.SessionID, hint string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -187,6 +187,14 @@ func (r *router) Background(ctx context.Context, id troupe.SessionID) error {
 	return r.at(ctx, id, func(a api.API) error { return a.Background(ctx, id) })
 }
 
+func (r *router) Sleep(ctx context.Context, root troupe.SessionID, o wire.Sleep) (out wire.Slept, err error) {
+	err = r.at(ctx, root, func(a api.API) error {
+		out, err = a.Sleep(ctx, root, o)
+		return err
+	})
+	return out, err
+}
+
 func (r *router) Compact(ctx context.Context, id troupe.SessionID, hint string) error {
 	return r.at(ctx, id, func(a api.API) error { return a.Compact(ctx, id, hint) })
 }

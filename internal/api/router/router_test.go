@@ -164,7 +164,11 @@ func TestWrites(t *testing.T) {
 		},
 		"Stop":       func(ctx context.Context, a api.API) error { return a.Stop(ctx, apitest.Child, wire.Stop{}) },
 		"Background": func(ctx context.Context, a api.API) error { return a.Background(ctx, apitest.Child) },
-		"Compact":    func(ctx context.Context, a api.API) error { return a.Compact(ctx, apitest.Root, "") },
+		"Sleep": func(ctx context.Context, a api.API) error {
+			_, err := a.Sleep(ctx, apitest.Root, wire.Sleep{WithinMS: 1})
+			return err
+		},
+		"Compact": func(ctx context.Context, a api.API) error { return a.Compact(ctx, apitest.Root, "") },
 		"SetMode": func(ctx context.Context, a api.API) error {
 			return a.SetMode(ctx, apitest.Root,
 				troupe.ModePlan)

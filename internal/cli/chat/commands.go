@@ -97,6 +97,8 @@ func commands() []command {
 			help:    "stop the turn, one agent, or a command in the background",
 			aliases: []string{"kill"}, late: true,
 			run: stopAgent},
+		{name: "sleep", help: "put the conversation away with all its agents; `troupe wake` has it go on", late: true,
+			run: sleepTree},
 		{name: "quit", attached: true, help: "end; asks if something is at work",
 			aliases: []string{"exit", "q", "bye"}},
 	}

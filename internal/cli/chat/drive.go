@@ -87,6 +87,9 @@ func Drive(ctx context.Context, c *console.Console, a api.API, b wire.Begin) (wi
 				err = d.show(ctx, f.Batch)
 			}
 		case err = <-ended:
+			if errors.Is(err, troupe.ErrAsleep) {
+				err = console.Asleep(string(d.tree.root))
+			}
 			if d.over = true; err == nil {
 				err = d.tree.rest(ctx, func(b wire.Batch) error { return d.show(ctx, b) })
 			}
@@ -230,6 +233,10 @@ func (d *driver) show(ctx context.Context, b wire.Batch) error {
 		switch b := e.Body.(type) {
 		case troupe.RequestOpened:
 			err = d.requests(ctx)
+		case troupe.Slept:
+			if e.Session == d.tree.root {
+				d.tree.wait(ctx)
+			}
 		case troupe.Ended:
 			if e.Session == d.tree.root {
 				err = d.result(ctx, b.Outcome)

@@ -178,6 +178,10 @@ func hold(ctx context.Context, v *conversation, begin func() error) (err error) 
 				hosted(ctx, v, false)
 			}
 		case err := <-ended:
+			if errors.Is(err, troupe.ErrAsleep) {
+				v.say(console.Asleep(string(v.tree.root)).Error())
+				return nil
+			}
 			if err != nil {
 				return err
 			}
@@ -333,6 +337,10 @@ func (v *conversation) show(ctx context.Context, b wire.Batch) {
 			asked = true
 		case troupe.RequestOpened, troupe.RequestAnswered:
 			asked = true
+		case troupe.Slept:
+			if e.Session == v.tree.root {
+				v.tree.wait(ctx) // until it is put away: it ends the conversation
+			}
 		}
 	}
 	v.view.Flush()

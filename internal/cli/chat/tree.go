@@ -20,6 +20,7 @@ func newTrees(a api.API, b wire.Begin) (ts *trees, first wire.Begin) {
 	b.Attended = true
 	first = b
 	b.Prompt, b.Images, b.Read, b.Resume, b.Continue = "", nil, nil, "", false
+	b.Wake = false
 	return &trees{a, b}, first
 }
 

@@ -417,6 +417,12 @@ func describeCall(e troupe.Event) string {
 	if b, ok := e.Body.(troupe.TeamChanged); ok {
 		return console.Line(live.Team(b), 0)
 	}
+	switch e.Body.(type) {
+	case troupe.Slept:
+		return "is put away, and sleeps"
+	case troupe.Woke:
+		return "is woken"
+	}
 	return string(e.Body.Kind())
 }
 

@@ -70,6 +70,8 @@ func sessionCost(s wire.Session) string {
 // a crash.
 func sessionStatus(s wire.Session) string {
 	switch {
+	case !s.AsleepAt.IsZero():
+		return "asleep"
 	case s.Status.Ended() && s.Running && s.Tree.Active > 0:
 		return console.Count(s.Tree.Active, "agent") + " at work"
 	case s.Status.Ended() && s.Tree.Active > 0:

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -134,6 +135,12 @@ func leftBehind(root troupe.SessionID) string {
 	return "left behind by a process that is gone; go on with: troupe -p --resume " + string(root)
 }
 
+// asleepText says since when a tree sleeps, and what it was at.
+func asleepText(c *console.Console, root wire.Session, status string) string {
+	return fmt.Sprintf("asleep since %s (it was %s); wake it with: troupe wake %s",
+		console.Clock(root.AsleepAt.Local(), c.Now()), status, cmp.Or(console.Line(root.Name, 0), string(root.ID)))
+}
+
 // agentsLeft counts the sub-agents that have not ended and that no process runs.
 func agentsLeft(t wire.Tree) (n int) {
 	for _, a := range t.Sessions {
@@ -146,7 +153,10 @@ func agentsLeft(t wire.Tree) (n int) {
 
 func writeSession(c *console.Console, t wire.Tree, r wire.Report, s wire.Session) {
 	status := console.EndWord(string(s.Status))
+	asleep := len(t.Sessions) > 0 && !t.Sessions[0].AsleepAt.IsZero()
 	switch {
+	case asleep && (s.Status.Live() || s.Parent == ""):
+		status = asleepText(c, t.Sessions[0], status)
 	case s.Status.Live() && !t.Running:
 		status = leftBehind(s.Root)
 	case s.Status.Live():
@@ -160,7 +170,7 @@ func writeSession(c *console.Console, t wire.Tree, r wire.Report, s wire.Session
 	case s.Cause != "":
 		status += " (" + string(s.Cause) + ")"
 	}
-	if left := agentsLeft(t); s.Parent == "" && s.Status.Ended() && left > 0 {
+	if left := agentsLeft(t); s.Parent == "" && s.Status.Ended() && left > 0 && !asleep {
 		status += fmt.Sprintf("; %s %s", console.Count(left, "agent"), leftBehind(s.Root))
 	}
 	fmt.Fprintf(c.Out, "session  %s %s\nwhat     %s\nfolder   %s\nmodel    %s\nstatus   %s\nbegan    %s\ntime     %s\n",

@@ -19,7 +19,7 @@ import (
 type stopped struct {
 	Session troupe.SessionID `json:"session"`
 	// Effect is "stops", "stopped": it was taken from a process that does not answer, "none": no process was
-	// running it, or "idle": it had nothing at work.
+	// running it, "asleep": nothing of it goes on, or "idle": it had nothing at work.
 	Effect string `json:"effect"`
 	Now    bool   `json:"now"`
 	Tree   bool   `json:"tree"`
@@ -113,6 +113,8 @@ func stop(ctx context.Context, c *console.Console, a api.API, ref string, now, a
 		return err
 	}
 	switch {
+	case !t.Sessions[0].AsleepAt.IsZero():
+		out.Effect = "asleep"
 	case !t.Running:
 		out.Effect = "none"
 	case !busy:
@@ -195,6 +197,8 @@ func stopText(o stopped, s wire.Session) string {
 		again = fmt.Sprintf("have it go on with: troupe send %s \"…\"", s.ID)
 	}
 	switch {
+	case o.Effect == "asleep":
+		return "it is asleep; there is nothing to stop"
 	case o.Effect == "none":
 		return "no process is running it; there is nothing to stop"
 	case o.Effect == "idle" && s.Parent == "":

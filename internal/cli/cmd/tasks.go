@@ -76,9 +76,13 @@ func writeTasks(c *console.Console, list []wire.Task) error {
 	for _, t := range list {
 		if t.Left && !told[t.Root] {
 			told[t.Root] = true
-			if err := c.Say(fmt.Sprintf("Session %s was left behind by a process that is gone; "+
+			text := fmt.Sprintf("Session %s was left behind by a process that is gone; "+
 				"go on with: troupe --resume %s (the newest of its folder: troupe --continue)", t.Root,
-				t.Root)); err != nil {
+				t.Root)
+			if t.Asleep {
+				text = fmt.Sprintf("Session %s is asleep; wake it with: troupe wake %s", t.Root, t.Root)
+			}
+			if err := c.Say(text); err != nil {
 				return err
 			}
 		}
@@ -87,6 +91,9 @@ func writeTasks(c *console.Console, list []wire.Task) error {
 }
 
 func taskStatus(t wire.Task) string {
+	if t.Asleep {
+		return "asleep"
+	}
 	if t.Left {
 		return "left behind"
 	}

@@ -115,6 +115,8 @@ func SentText(t wire.Tree, s wire.Sent, m wire.Message) string {
 // Later says what becomes of what waits in the home.
 func Later(t wire.Tree) string {
 	switch {
+	case len(t.Sessions) > 0 && !t.Sessions[0].AsleepAt.IsZero():
+		return "it is asleep, and reads this when it is woken: troupe wake " + string(t.Root())
 	case t.Running && t.Owner.Socket != "":
 		return fmt.Sprintf("process %d no longer runs it; it will be read when you resume the session: troupe -p "+
 			"--resume %s",

@@ -67,7 +67,9 @@ func WorktreeHolds(w wire.Worktree) (text string) {
 	case wire.WorktreeUnknown:
 		text = "not known: " + w.Problem
 	}
-	if w.Status.Live() && w.State != wire.WorktreeWorking {
+	if w.Asleep {
+		text += "; its session is asleep"
+	} else if w.Status.Live() && w.State != wire.WorktreeWorking {
 		text += "; its session was left behind"
 	}
 	if w.There && w.Kept != "" && w.State != wire.WorktreeUnknown {

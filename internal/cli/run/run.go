@@ -548,7 +548,11 @@ func Follow(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o 
 		}
 		return report, rerr
 	}
-	err = broken(r.Root, err, o.Gone || errors.Is(rerr, troupe.ErrNotFound))
+	if errors.Is(err, troupe.ErrAsleep) {
+		err = console.Asleep(cmp.Or(report.Name, string(r.Root)))
+	} else {
+		err = broken(r.Root, err, o.Gone || errors.Is(rerr, troupe.ErrNotFound))
+	}
 	// Whoever reads JSON is told in JSON as well, as far as there is something to tell.
 	if rerr == nil && o.Format != formatText && o.Format != "" {
 		report.Error = err.Error()

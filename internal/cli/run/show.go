@@ -217,6 +217,9 @@ func agentPath(a wire.Session) string {
 
 // statusOf is an agent's status. One that has not ended and that no process runs was left behind.
 func statusOf(a wire.Session) string {
+	if !a.AsleepAt.IsZero() {
+		return "asleep"
+	}
 	if a.Status.Live() && !a.Running {
 		return "left behind"
 	}

@@ -69,7 +69,7 @@ func (t *tx) PutRequest(r troupe.Request) error {
 	before := t.db.requests[r.ID]
 	if before != nil {
 		first := *before
-		first.Settled, first.answer = row.Settled, row.answer
+		first.Settled, first.body, first.answer = row.Settled, row.body, row.answer
 		row = &first
 	}
 	t.db.asked++

@@ -222,7 +222,7 @@ const dropBodies = dropTeam + "ALTER TABLE sessions DROP COLUMN workspace; DROP 
 	"ALTER TABLE documents ADD COLUMN body BLOB NOT NULL DEFAULT x''; " +
 	"UPDATE documents SET body = (SELECT body FROM bodies b WHERE b.hash = documents.hash); DROP TABLE bodies; "
 
-const dropTeam = "ALTER TABLE sessions DROP COLUMN team; "
+const dropTeam = "ALTER TABLE sessions DROP COLUMN team; ALTER TABLE sessions DROP COLUMN asleep_at; "
 
 // dropHeldTurns takes back what versions 5 to 7 brought.
 const dropHeldTurns = "ALTER TABLE sessions DROP COLUMN cut; " +

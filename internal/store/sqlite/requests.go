@@ -62,7 +62,8 @@ func (t *tx) PutRequest(r troupe.Request) error {
 	}
 	n, err := t.exec(doing, `INSERT INTO requests (`+requestColumns+`)
 		SELECT ?,?,?,?,?,?,?,?,? WHERE EXISTS (SELECT 1 FROM sessions WHERE root = ? AND id = ?)
-		ON CONFLICT (root, id) DO UPDATE SET settled = excluded.settled, answer = excluded.answer`,
+		ON CONFLICT (root, id) DO UPDATE SET settled = excluded.settled, body = excluded.body,
+			answer = excluded.answer`,
 		string(r.Root), string(r.ID), string(r.Session), r.Reply, r.Call, writeTime(r.Opened), writeTime(r.Settled),
 		body, answer,
 		string(r.Root), string(r.Session))

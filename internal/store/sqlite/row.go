@@ -12,7 +12,7 @@ import (
 const (
 	sessionColumns = `id, root, parent, reply, call, name, title, depth, cwd, type, model, status, waiting, cause, run, seq, ` +
 		tallyColumns + `, result, error, created_at, started_at, ended_at, until, ` + heldColumns +
-		`, cut, workspace, team`
+		`, cut, workspace, team, asleep_at`
 	leaseColumns    = `owner, epoch` // of sessions
 	eventColumns    = `root, session, seq, at, kind, body`
 	mailColumns     = `root, receiver, id, delivered, body`
@@ -70,6 +70,7 @@ func (s *scan) session() troupe.Session {
 		Cut:       s.int64() != 0,
 		Workspace: readWorkspace(s.text()),
 		Team:      s.text(),
+		AsleepAt:  s.time(),
 	}
 }
 
@@ -110,7 +111,7 @@ func sessionArgs(s troupe.Session, l troupe.Lease) []any {
 		u.Input, u.Output, u.CacheRead, u.CacheWrite, int64(s.Tally.Cost), s.Tally.Turns, s.Tally.ToolUses,
 		s.Result, s.Error, writeTime(s.CreatedAt), writeTime(s.StartedAt), writeTime(s.EndedAt),
 		writeTime(s.Until), s.Reserved.Tokens, int64(s.Reserved.Cost), s.Reserved.Turns, boolArg(s.Cut),
-		writeWorkspace(s.Workspace), s.Team,
+		writeWorkspace(s.Workspace), s.Team, writeTime(s.AsleepAt),
 		string(l.Owner), l.Epoch,
 	}
 }

@@ -53,9 +53,9 @@ func (t *tx) inTree(root troupe.SessionID, doing string) error {
 	return nil
 }
 
-// 37 values: sessionColumns and the lease.
+// 38 values: sessionColumns and the lease.
 const insertSession = `INSERT INTO sessions (` + sessionColumns + `, ` + leaseColumns + `)
-	VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`
+	VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`
 
 func (t *tx) Insert(s troupe.Session, l troupe.Lease, caps *troupe.Caps) error {
 	doing := fmt.Sprintf("insert session %s (%q)", s.ID, s.Name)
@@ -132,7 +132,7 @@ const appendSession = `UPDATE sessions SET
 	title = ?, model = ?, status = ?, waiting = ?, cause = ?, run = ?, seq = ?, input = ?, output = ?,
 	cache_read = ?, cache_write = ?, cost = ?, turns = ?, tool_uses = ?, result = ?, error = ?,
 	started_at = ?, ended_at = ?, until = ?, held_tokens = ?, held_cost = ?, held_turns = ?, cut = ?,
-	workspace = ?
+	workspace = ?, asleep_at = ?
 	WHERE root = ? AND id = ? AND owner = ? AND epoch = ? AND seq = ?`
 
 func (t *tx) Append(l troupe.Lease, s troupe.Session, events []troupe.Event) error {
@@ -149,6 +149,7 @@ func (t *tx) Append(l troupe.Lease, s troupe.Session, events []troupe.Event) err
 		u.CacheRead, u.CacheWrite, int64(s.Tally.Cost), s.Tally.Turns, s.Tally.ToolUses, s.Result, s.Error,
 		writeTime(s.StartedAt), writeTime(s.EndedAt), writeTime(s.Until), s.Reserved.Tokens, int64(s.Reserved.Cost),
 		s.Reserved.Turns, boolArg(s.Cut), writeWorkspace(s.Workspace),
+		writeTime(s.AsleepAt),
 		string(s.Root), string(s.ID), string(l.Owner), l.Epoch, events[0].Seq-1)
 	if err != nil {
 		return err

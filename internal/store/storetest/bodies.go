@@ -131,6 +131,7 @@ func bodies() []troupe.Body {
 			ActiveForm: "Running the tests", Status: troupe.BoardInProgress, Owner: "Bob", BlockedBy: []string{"1"}}}},
 		troupe.TeamChanged{Team: &troupe.Team{Name: "login", Description: "mends the login"},
 			Members: []troupe.Task{{ID: "s_2", Kind: troupe.TaskAgent, Name: "Bob", Background: true}}},
+		troupe.Slept{Caller: &you}, troupe.Woke{Caller: &you},
 		troupe.VerifyStarted{Reply: 3, Refused: "it changed no file"},
 		troupe.VerifyEnded{Reply: 3, Outcome: troupe.Outcome{Session: "0123456789ab", Run: 1, Status: troupe.Completed},
 			Mail: "end:0123456789ab:1"},

@@ -57,6 +57,10 @@ func testRequests(e *env) {
 	e.same("nobody's", e.requests(store.RequestFilter{IDPrefix: "nobody"}), list(nil))
 	e.same("the open ones", e.requests(open), list{second, other, child, first})
 
+	first.Until = epoch().Add(time.Hour) // it waits for longer than it was opened for
+	put(first)
+	e.same("what waits for longer", e.requests(open), list{second, other, child, first})
+
 	second.Settled = epoch().Add(time.Minute)
 	second.Answer = &troupe.Answer{Request: second.ID, By: "ada", Effect: troupe.Allow, Note: "once",
 		Said: []troupe.Said{{Choices: []string{"a"}, Text: "b"}}}

@@ -1,0 +1,57 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/session"
+)
+
+// nobody holds the trees that sleep.
+const nobody troupe.OwnerID = "nobody"
+
+// putAway has the process that owns the tree put it away, in the middle of whatever is under way. What is said to it
+// then waits for the process that wakes it. That nothing but the waking follows in the logs, turn.Apply says, by which
+// the watch reads them.
+func (w *world) putAway() error {
+	p := w.live
+	held, err := w.leaseOf(w.root)
+	if errors.Is(err, troupe.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	w.trace("%s puts the tree away", p.owner)
+	w.add(&task{proc: p, name: "sleep", at: w.now, fn: func() {
+		_, err := p.hub.Sleep(w.ctx(), session.Bedtime{Root: w.root, Expect: held, Nobody: nobody,
+			Before: func(context.Context) {}, Then: func(context.Context) {}})
+		switch {
+		case errors.Is(err, troupe.ErrFenced), errors.Is(err, troupe.ErrAsleep), p.dead:
+			return // another process was faster
+		case err != nil:
+			w.broken("%s puts the tree away: %w", p.owner, err)
+			return
+		}
+		w.res.Sleeps++
+		if p.hub.Runs(w.root) {
+			w.broken("%s has put the tree away, and runs it", p.owner)
+		}
+		if s, err := w.session(w.root); err == nil && s.AsleepAt.IsZero() && p == w.live && len(w.coming) == 0 {
+			w.broken("%s has put the tree away, and it is awake", p.owner)
+		}
+		if p == w.live {
+			w.left = p
+			w.now = w.now.Add(time.Hour)
+		}
+	}})
+	return nil
+}
+
+// sleeps reports whether the tree was put away.
+func (w *world) sleeps() bool {
+	s, err := w.session(w.root)
+	return err == nil && !s.AsleepAt.IsZero()
+}

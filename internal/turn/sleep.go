@@ -1,0 +1,60 @@
+package turn
+
+import (
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// slept has a session stand still until it is woken. What it had under way was recovered before, as after a crash.
+func slept(f *fold) error {
+	f.s.Session.AsleepAt = f.e.At
+	return nil
+}
+
+// woke has the session go on as if no time had passed: nobody could answer a request meanwhile, and nothing waited for
+// came.
+func woke(f *fold) error {
+	if f.s.Session.AsleepAt.IsZero() {
+		return f.refuse("it is not asleep")
+	}
+	passed := max(0, f.e.At.Sub(f.s.Session.AsleepAt))
+	f.s.Session.AsleepAt = time.Time{}
+	later := func(t time.Time) time.Time {
+		if t.IsZero() {
+			return t
+		}
+		return t.Add(passed)
+	}
+	for i := range f.s.Calls {
+		c := &f.s.Calls[i]
+		c.Since = later(c.Since)
+		if c.Request != nil {
+			r := *c.Request
+			r.Until = later(r.Until)
+			c.Request = &r
+		}
+		if c.Wait != nil {
+			w := *c.Wait
+			w.Until = later(w.Until)
+			c.Wait = &w
+		}
+	}
+	if f.s.fault != nil {
+		fault := *f.s.fault
+		fault.at, fault.retryAt = later(fault.at), later(fault.retryAt)
+		f.s.fault = &fault
+	}
+	f.s.leave.until = later(f.s.leave.until)
+	return nil
+}
+
+// Open are the requests of the session that wait for an answer.
+func Open(s *State) (out []troupe.Request) {
+	for i := range s.Calls {
+		if r := s.Calls[i].Request; r != nil && s.Calls[i].Stage == CallAsked {
+			out = append(out, *r)
+		}
+	}
+	return out
+}

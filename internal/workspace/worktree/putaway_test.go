@@ -1,0 +1,109 @@
+package worktree
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// opened is how often a workspace was opened.
+func (b *bench) opened(ws troupe.Workspace) int {
+	b.t.Helper()
+	row, err := b.keeper().Look(b.t.Context(), ws)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return row.Opened
+}
+
+func absent(t *testing.T, path string) bool {
+	t.Helper()
+	_, err := os.Lstat(path)
+	return errors.Is(err, os.ErrNotExist)
+}
+
+// TestPutAway: a folder of an agent that sleeps is removed, and made again as it was; one of which something would be
+// lost, or that somebody has opened since, stays.
+func TestPutAway(t *testing.T) {
+	b := newBench(t)
+	ws := b.made("sleeper")
+	lines := b.work(ws)
+	files, refs := b.filesOf(ws.Top), b.git(ws.Top, "for-each-ref", "--format=%(objectname) %(refname)")
+	head := b.git(ws.Top, "rev-parse", "HEAD")
+	k := b.keeper()
+	if gone, why, err := PutAway(t.Context(), k, ws, b.opened(ws)-1); gone || !errors.Is(err, ErrOpened) {
+		t.Errorf("one that was opened since: %t, %q, %v", gone, why, err)
+	}
+	for range 2 { // again after it is done, it is nothing to do
+		if gone, why, err := PutAway(t.Context(), k, ws, b.opened(ws)); !gone || why != "" || err != nil ||
+			!absent(t, ws.Top) {
+			t.Fatalf("put away: %t, %q, %v", gone, why, err)
+		}
+	}
+	b.open(ws)
+	for name, was := range files {
+		if got := b.filesOf(ws.Top)[name]; got != was {
+			t.Errorf("%s: %q, was %q", name, got, was)
+		}
+	}
+	if got := b.git(ws.Top, "for-each-ref", "--format=%(objectname) %(refname)"); got != refs ||
+		b.git(ws.Top, "rev-parse", "HEAD") != head {
+		t.Errorf("made again:\n%s\nwas:\n%s", got, refs)
+	}
+	if res := b.close(ws); !res.Gone || res.Kept != "" {
+		t.Errorf("its end: %+v", res)
+	}
+	b.has(b.dir, lines)
+
+	for what, change := range map[string]func(ws troupe.Workspace){
+		"ignored files": func(ws troupe.Workspace) {
+			put(t, filepath.Join(ws.Top, ".gitignore"), "*.log\n")
+			put(t, filepath.Join(ws.Top, "a.log"), "x\n")
+		},
+		"a merge is under way": func(ws troupe.Workspace) {
+			put(t, filepath.Join(ws.Top, ".git", "MERGE_HEAD"), head+"\n")
+		},
+	} {
+		ws := b.made("stays-" + strings.Fields(what)[0] + "x")
+		change(ws)
+		gone, why, err := PutAway(t.Context(), k, ws, b.opened(ws))
+		if gone || err != nil || !strings.Contains(why, what) || absent(t, ws.Top) {
+			t.Errorf("%s: %t, %q, %v", what, gone, why, err)
+		}
+	}
+}
+
+// TestPutAwayKilled ends the process at each step. Nothing of the work is lost, and it can be done again.
+func TestPutAwayKilled(t *testing.T) {
+	for at := 1; ; at++ {
+		b := newBench(t)
+		ws := b.made("sleeper")
+		lines := b.work(ws)
+		n := b.opened(ws)
+		k, _ := b.killed(at)
+		err := until(func() error { _, _, err := PutAway(t.Context(), k, ws, n); return err })
+		if err == nil {
+			if at < 4 {
+				t.Fatalf("it has only %d steps", at-1)
+			}
+			return
+		}
+		if !errors.Is(err, errKilled) {
+			t.Fatal(err)
+		}
+		if at%2 == 0 {
+			if gone, why, err := PutAway(t.Context(), b.keeper(), ws, n); !gone || err != nil {
+				t.Fatalf("again, killed at step %d: %t, %q, %v", at, gone, why, err)
+			}
+		}
+		b.open(ws)
+		if res := b.close(ws); !res.Gone || res.Kept != "" {
+			t.Errorf("killed at step %d, its end: %+v", at, res)
+		}
+		b.has(b.dir, lines)
+	}
+}
