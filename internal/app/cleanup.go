@@ -127,12 +127,12 @@ const sweepAfter = time.Hour
 func (a *App) removeOrphans(ctx context.Context) {
 	for _, all := range []string{a.dirs.Outputs(), scratchpadsOf(a).all, memoryData(a.dirs)} {
 		if all != "" {
-			a.removeOrphansIn(ctx, all)
+			removeOrphansIn(ctx, a, all)
 		}
 	}
 }
 
-func (a *App) removeOrphansIn(ctx context.Context, all string) {
+func removeOrphansIn(ctx context.Context, a *App, all string) {
 	dirs, err := os.ReadDir(all)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {

@@ -59,7 +59,7 @@ func unwanted() []uintptr {
 func missing(p policy) []uintptr {
 	calls := []uintptr{
 		unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, // its requests pass no filter
-		unix.SYS_CLONE3, // its flags are in memory
+		unix.SYS_CLONE3,  // its flags are in memory
 		unix.SYS_OPENAT2, // so are its flags, and the mode of what it makes
 		unix.SYS_FCHMODAT2, unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR,
 	}
