@@ -66,7 +66,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), binary, "-test.short", "-test.v", "-test.run",
-		"ReadOnly|Others|Usual|Workspace|Hidden|Grants|Smoke|Bounds|Network|Quiet|Ports|Sockets")
+		"ReadOnly|Others|Usual|Workspace|Hidden|Grants|Smoke|Bounds|Network|Quiet|Ports|Sockets|SetID|TheirGroup")
 	cmd.Dir = home
 	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + home, "TMPDIR=" + home, otherEnv + "=1",
 		allAttacks + "=" + os.Getenv(allAttacks)}

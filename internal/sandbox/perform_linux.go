@@ -261,7 +261,7 @@ func (f *files) attribute(q *asked) answer {
 		return answered(err)
 	}
 	if q.op == opChmod && q.arg(q.mode)&setIDs != 0 && st.Mode&unix.S_IFMT != unix.S_IFDIR {
-		return f.refuseIDOf(path, &st)
+		return f.seen.refuseID(path, &st)
 	}
 	if path[0] != '/' || st.Nlink == 0 { // a pipe, or a file without a name: nothing that lasts
 		return f.apply(q, h, &st)

@@ -32,11 +32,11 @@ func (f *files) refuseID(q *asked) answer {
 	return fail(unix.EPERM)
 }
 
-// refuseIDOf refuses to give one of the bits to a file. Of one whose mode only another user may change it is not told.
-func (f *files) refuseIDOf(path string, st *unix.Stat_t) answer {
+// refuseID refuses to give one of the bits to a file. Of one whose mode only another user may change it is not told.
+func (s *sightings) refuseID(path string, st *unix.Stat_t) answer {
 	if euid := uint32(unix.Geteuid()); (euid == 0 || euid == st.Uid) && strings.HasPrefix(path, "/") &&
 		!isProcess(path) {
-		f.seen.record(troupe.OpSetID, path)
+		s.record(troupe.OpSetID, path)
 	}
 	return fail(unix.EPERM)
 }
