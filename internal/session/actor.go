@@ -367,7 +367,7 @@ func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error)
 		a.hooks.run(ctx, act)
 		return false, nil
 	case turn.Verify:
-		return true, a.births.verify(ctx)
+		return a.births.verify(ctx)
 	case turn.End:
 		return true, a.end(ctx, act)
 	default:

@@ -115,8 +115,8 @@ func (m *mergeBack) unwanted(end turn.End) string {
 	case len(m.a.st.Place.Merging) > 0 && !m.a.st.Place.Past:
 	case end.Status != troupe.Completed:
 		return fmt.Sprintf("the agent did not come to its end (%s)%s", end.Status, byHand)
-	case failed(turn.Verified(&m.a.st)):
-		return "the agent that checked the work says FAIL" + byHand
+	case unproven(turn.Verified(&m.a.st)) != "":
+		return unproven(turn.Verified(&m.a.st)) + byHand
 	case closed.Unmerged != "":
 		return closed.Unmerged + byHand
 	}

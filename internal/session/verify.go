@@ -15,14 +15,22 @@ import (
 // verify starts the agent that checks what the run hands over, and notes it; or why there is none, which is told with
 // the result. The birth is one as any other: it counts toward the tree's limits, is found again by its coordinates, and
 // works under the authority of the agent that it checks. The cap on depth does not count it: nobody delegates.
-func (bs *births) verify(ctx context.Context) error {
+//
+// What the agent has at work in the background ends before, as it does at the end of its run: it would change what is
+// checked. While it does, verify reports that there is nothing to do; its ends are told, and the agent says its last word
+// anew.
+func (bs *births) verify(ctx context.Context) (again bool, err error) {
+	if len(bs.a.tasks.shells) > 0 {
+		bs.a.tasks.endShells()
+		return false, nil
+	}
 	b, why := bs.verifier(ctx)
 	reply := bs.a.st.Reply()
 	if why == nil {
 		defer bs.a.tree.buffer(troupe.ChildID(bs.a.id, b.Coord))()
 	}
 	var born []fleet.Born
-	err := bs.a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
+	err = bs.a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
 		refused := why
 		if born = nil; refused == nil {
 			var err error
@@ -39,13 +47,13 @@ func (bs *births) verify(ctx context.Context) error {
 		return emit(troupe.VerifyStarted{Reply: reply, Task: bs.a.h.agentTask(born[0].State.Session, b.Coord, false)})
 	})
 	if err != nil {
-		return err
+		return false, err
 	}
 	if len(born) > 0 && born[0].Refused == nil && !born[0].Existed {
 		bs.a.tree.setAwaited(born[0].State.Session.ID, true)
 		bs.a.tree.start(ctx, born[0], nil)
 	}
-	return nil
+	return true, nil
 }
 
 // verifier is that agent; an error is why there can be none, for people.
@@ -58,6 +66,7 @@ func (bs *births) verifier(ctx context.Context) (b fleet.Birth, err error) {
 	if b, err = bs.role(sp); err != nil {
 		return b, err
 	}
+	b.Profile.OmitInstructions = true // in a shared folder the agent that is checked could have written them
 	b.Root, b.Parent, b.From = bs.a.root, bs.a.id, bs.a.id
 	b.Coord = troupe.Coord{Reply: bs.a.st.Reply(), Call: troupe.VerifyCall}
 	b.Title, b.Depth, b.Cwd = sp.Description, s.Depth+1, s.Cwd
@@ -115,5 +124,14 @@ func (bs *births) toVerify(task string) string {
 	return out.String()
 }
 
-// failed reports whether a check found a fault.
-func failed(v *troupe.Verified) bool { return v != nil && v.Verdict == "FAIL" }
+// unproven is why work that was to be checked counts as not good enough to be merged unseen; "" if it does, or was not
+// to be checked.
+func unproven(v *troupe.Verified) string {
+	switch {
+	case v == nil || v.Verdict == "PASS":
+		return ""
+	case v.Verdict != "":
+		return "the agent that checked the work says " + v.Verdict
+	}
+	return "the work was to be checked before, and was not: " + v.Why
+}

@@ -41,6 +41,9 @@ func Unverified(s *State) (b troupe.VerifyEnded, waits bool) {
 
 // Changed reports whether the run has changed any file, or may have.
 func Changed(s *State) bool {
+	if Keeps(s) && (s.Place.All || len(s.Place.Unsaved) > 0) {
+		return true // what its commands did since is known once the folder was compared
+	}
 	e := Measured(s, nil)
 	return e.More+e.Unseen > 0 || slices.ContainsFunc(e.Files,
 		func(f troupe.FileTouch) bool { return f.Wrote || f.Gone }) ||
