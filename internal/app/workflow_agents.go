@@ -39,7 +39,7 @@ func keptWorkflows(dirs config.Dirs, cwd string) []keptWorkflow {
 			continue
 		}
 		for _, path := range paths {
-			if f, err := readWorkflow(path, string(s.Scope)); err == nil {
+			if f, err := readWorkflow(s, path); err == nil {
 				byName[f.Name] = f
 			}
 		}

@@ -39,20 +39,20 @@ type workflowFile struct {
 func (a using) Workflows(_ context.Context, q wire.WorkflowQuery) (wire.WorkflowList, error) {
 	out := wire.WorkflowList{Workflows: []wire.Workflow{}, Problems: []string{}}
 	var found []workflowFile
-	take := func(path, scope string) {
-		f, err := readWorkflow(path, scope)
+	take := func(s front.Source, path string) {
+		f, err := readWorkflow(s, path)
 		if err != nil {
 			out.Problems = append(out.Problems, err.Error())
 			return
 		}
-		if i := slices.IndexFunc(found, func(o workflowFile) bool { return o.Name == f.Name }); i >= 0 && scope != "" {
+		if i := slices.IndexFunc(found, func(o workflowFile) bool { return o.Name == f.Name }); i >= 0 && s.Scope != "" {
 			f.Shadows = append([]string{found[i].Source}, found[i].Shadows...)
 			found = slices.Delete(found, i, i+1)
 		}
 		found = append(found, f)
 	}
 	for _, path := range q.Paths {
-		take(path, "")
+		take(front.Source{}, path)
 	}
 	if len(q.Paths) == 0 {
 		for _, s := range workflowFolders(a.app.dirs.Home, a.app.dirs.Config, q.Cwd) {
@@ -61,7 +61,7 @@ func (a using) Workflows(_ context.Context, q wire.WorkflowQuery) (wire.Workflow
 				out.Problems = append(out.Problems, err.Error())
 			}
 			for _, path := range paths {
-				take(path, string(s.Scope))
+				take(s, path)
 			}
 		}
 	}
@@ -120,18 +120,19 @@ func noWorkflow(name string, problems []string) error {
 	return e
 }
 
-// workflowFolders are those that workflows are looked for in, the weakest first.
+// workflowFolders are those that workflows are looked for in, the weakest first. What a project brings takes the place of
+// none of the user's own: it is run with what the user gives for theirs, and nobody has trusted it.
 func workflowFolders(home, own, cwd string) []front.Source {
 	var out []front.Source
+	for _, dir := range config.Folders(cwd) {
+		for _, name := range [...]string{".claude", ".troupe"} {
+			out = append(out, front.Source{Path: filepath.Join(dir, name), Root: dir, Scope: front.ScopeProject})
+		}
+	}
 	if home != "" {
 		out = append(out, front.Source{Path: filepath.Join(home, ".claude"), Scope: front.ScopeUser})
 	}
 	out = append(out, front.Source{Path: own, Scope: front.ScopeUser})
-	for _, dir := range config.Folders(cwd) {
-		for _, name := range [...]string{".claude", ".troupe"} {
-			out = append(out, front.Source{Path: filepath.Join(dir, name), Scope: front.ScopeProject})
-		}
-	}
 	for _, m := range config.ManagedFiles(runtime.GOOS) {
 		out = append(out, front.Source{Path: filepath.Dir(m.Path), Scope: front.ScopeManaged})
 	}
@@ -166,10 +167,33 @@ func workflowName(file string) string {
 	return ""
 }
 
-func readWorkflow(path, scope string) (workflowFile, error) {
+// workflowText reads a file. A link of a project's leads to none outside of it: that would be told in parts, as what is
+// wrong with it.
+func workflowText(s front.Source, path string) (text []byte, err error) {
+	if s.Root == "" {
+		return disk.Read(path, maxWorkflow)
+	}
+	root, err := os.OpenRoot(s.Root)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	name, err := filepath.Rel(s.Root, path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := root.OpenFile(name, disk.Flags, 0)
+	if err != nil {
+		return nil, err
+	}
+	text, _, err = disk.ReadFrom(f, maxWorkflow)
+	return text, err
+}
+
+func readWorkflow(s front.Source, path string) (workflowFile, error) {
 	var out workflowFile
 	var err error
-	if out.text, err = disk.Read(path, maxWorkflow); err != nil {
+	if out.text, err = workflowText(s, path); err != nil {
 		if perr, ok := errors.AsType[*fs.PathError](err); ok {
 			err = perr.Err
 		}
@@ -183,7 +207,7 @@ func readWorkflow(path, scope string) (workflowFile, error) {
 		return out, err //nolint:wrapcheck // it names the file and its line
 	}
 	base := filepath.Base(path)
-	out.Workflow = wire.Workflow{Name: workflowName(base), Description: f.Description, Source: path, Scope: scope,
+	out.Workflow = wire.Workflow{Name: workflowName(base), Description: f.Description, Source: path, Scope: string(s.Scope),
 		Steps: make([]wire.WorkflowStep, len(f.Steps))}
 	if out.Name == "" {
 		out.Name = base

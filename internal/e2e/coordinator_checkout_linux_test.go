@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -114,6 +113,6 @@ func TestCoordinatorOnOwnCheckout(t *testing.T) {
 		t.Error(err)
 	}
 	if t.Failed() {
-		os.Stderr.WriteString(p.troupe("log", "--tree", "job").out)
+		t.Log(p.troupe("log", "--tree", "job").out)
 	}
 }

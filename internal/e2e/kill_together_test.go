@@ -190,10 +190,9 @@ func (p *place) oneAfterTheOther(events []wire.Event) {
 	names := namesOf(p.t, events)
 	began, ended := make(map[string]time.Time), make(map[string]time.Time)
 	for _, e := range events {
-		switch e.Type {
-		case troupe.KindStarted:
+		if e.Type == troupe.KindStarted {
 			began[names[e.Session]] = e.At
-		case troupe.KindEnded:
+		} else if e.Type == troupe.KindEnded {
 			ended[names[e.Session]] = e.At
 		}
 	}
