@@ -45,7 +45,8 @@ func (a using) Workflows(_ context.Context, q wire.WorkflowQuery) (wire.Workflow
 			out.Problems = append(out.Problems, err.Error())
 			return
 		}
-		if i := slices.IndexFunc(found, func(o workflowFile) bool { return o.Name == f.Name }); i >= 0 && s.Scope != "" {
+		if i := slices.IndexFunc(found, func(o workflowFile) bool { return o.Name == f.Name }); i >= 0 &&
+			s.Scope != "" {
 			f.Shadows = append([]string{found[i].Source}, found[i].Shadows...)
 			found = slices.Delete(found, i, i+1)
 		}
@@ -120,7 +121,8 @@ func noWorkflow(name string, problems []string) error {
 	return e
 }
 
-// workflowFolders are those that workflows are looked for in, the weakest first. What a project brings takes the place of
+// workflowFolders are those that workflows are looked for in, the weakest first. What a project brings takes the place
+// of
 // none of the user's own: it is run with what the user gives for theirs, and nobody has trusted it.
 func workflowFolders(home, own, cwd string) []front.Source {
 	var out []front.Source
@@ -207,7 +209,8 @@ func readWorkflow(s front.Source, path string) (workflowFile, error) {
 		return out, err //nolint:wrapcheck // it names the file and its line
 	}
 	base := filepath.Base(path)
-	out.Workflow = wire.Workflow{Name: workflowName(base), Description: f.Description, Source: path, Scope: string(s.Scope),
+	out.Workflow = wire.Workflow{Name: workflowName(base), Description: f.Description, Source: path,
+		Scope: string(s.Scope),
 		Steps: make([]wire.WorkflowStep, len(f.Steps))}
 	if out.Name == "" {
 		out.Name = base

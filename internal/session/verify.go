@@ -17,7 +17,8 @@ import (
 // works under the authority of the agent that it checks. The cap on depth does not count it: nobody delegates.
 //
 // What the agent has at work in the background ends before, as it does at the end of its run: it would change what is
-// checked. While it does, verify reports that there is nothing to do; its ends are told, and the agent says its last word
+// checked. While it does, verify reports that there is nothing to do; its ends are told, and the agent says its last
+// word
 // anew.
 func (bs *births) verify(ctx context.Context) (again bool, err error) {
 	if len(bs.a.tasks.shells) > 0 {
