@@ -169,7 +169,11 @@ func (a sessions) Report(ctx context.Context, id troupe.SessionID) (wire.Report,
 	}
 	out.Structured = ends[s.Root].Structured
 	out.ActiveMS, out.Limit = active[s.Root], limitName(ends[s.Root].Limit)
-	for _, d := range ends[s.Root].Evidence.Denied {
+	denied, err := a.app.trees.denied(ctx, main, ends[s.Root])
+	if err != nil {
+		return out, err
+	}
+	for _, d := range denied {
 		if d.Agent != "" {
 			d.Agent = "/" + d.Agent
 		}
@@ -201,6 +205,36 @@ func (a trees) ends(ctx context.Context, sessions []troupe.Session) (map[troupe.
 				return fmt.Errorf("read the end of session %s: %w", s.ID, err)
 			}
 			out[s.ID] = end.Outcome
+		}
+		return nil
+	})
+	return out, err
+}
+
+// denied is what was denied since a person last prompted the main agent: what went on in the background may have had it
+// run again since.
+func (a trees) denied(ctx context.Context, main troupe.Session, last troupe.Outcome) ([]troupe.Denial, error) {
+	if main.Run <= 1 {
+		return last.Evidence.Denied, nil
+	}
+	var out []troupe.Denial
+	err := a.store.View(ctx, func(r store.Reader) error {
+		out = nil
+		events, err := r.Events(main.ID, 0, 0)
+		if err != nil {
+			return fmt.Errorf("read session %s: %w", main.ID, err)
+		}
+		for _, e := range events {
+			switch b := e.Body.(type) {
+			case troupe.MailDelivered:
+				if slices.ContainsFunc(b.Mail, func(m troupe.Mail) bool {
+					return m.Kind == troupe.MailPrompt && m.From == ""
+				}) {
+					out = nil
+				}
+			case troupe.Ended:
+				out = append(out, b.Outcome.Evidence.Denied...)
+			}
 		}
 		return nil
 	})

@@ -188,7 +188,12 @@ func (a sessions) task(r store.Reader, s troupe.Session, tree Tree, t troupe.Tas
 		Background: t.Background, Output: t.Output,
 	}
 	end := t.EndedAt
-	if child, ok := all[troupe.SessionID(t.ID)]; ok && t.Status == troupe.TaskRunning {
+	child, ok := all[troupe.SessionID(t.ID)]
+	if ok && t.Status != troupe.TaskRunning && child.Status.Live() {
+		// Words of another one than the session whose task it was have it work again.
+		out.Status, t.Status, t.StartedAt, end = troupe.TaskRunning, troupe.TaskRunning, child.StartedAt, time.Time{}
+	}
+	if ok && t.Status == troupe.TaskRunning {
 		next := false
 		if child.Status.Ended() {
 			mail, err := r.Unread(child.ID)

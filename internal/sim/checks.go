@@ -154,6 +154,9 @@ func (h *watch) verified(st *turn.State, e troupe.Event, o troupe.Outcome) {
 	}
 	who := turn.Checker(st)
 	said, over := h.ends[troupe.ChildEndedMailID(who, 1)]
+	if !over { // it was stopped before it began
+		said, over = h.ends[troupe.ChildEndedMailID(who, 0)]
+	}
 	want := troupe.VerdictOf(said.Result)
 	if said.Status != troupe.Completed {
 		want = ""

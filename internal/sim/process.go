@@ -18,6 +18,7 @@ var errCrash = errors.New("the process has crashed")
 
 // process is one run of the program: an owner, its hub, and whether it is still there.
 type process struct {
+	dozing bool // it puts the tree away
 	w      *world
 	owner  troupe.OwnerID
 	hub    *session.Hub

@@ -17,6 +17,9 @@ const nobody troupe.OwnerID = "nobody"
 // the watch reads them.
 func (w *world) putAway() error {
 	p := w.live
+	if p.dozing { // it does already
+		return nil
+	}
 	held, err := w.leaseOf(w.root)
 	if errors.Is(err, troupe.ErrNotFound) {
 		return nil
@@ -25,7 +28,9 @@ func (w *world) putAway() error {
 		return err
 	}
 	w.trace("%s puts the tree away", p.owner)
+	p.dozing = true
 	w.add(&task{proc: p, name: "sleep", at: w.now, fn: func() {
+		defer func() { p.dozing = false }()
 		_, err := p.hub.Sleep(w.ctx(), session.Bedtime{Root: w.root, Expect: held, Nobody: nobody,
 			Before: func(context.Context) {}, Then: func(context.Context) {}})
 		switch {

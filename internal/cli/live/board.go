@@ -30,7 +30,7 @@ func (b *Board) Take(e troupe.BoardChanged) (lines []string) {
 		default:
 			b.items[i] = it
 		}
-		line := itemLine(it)
+		line := b.line(it)
 		if b.lines == nil {
 			b.lines = make(map[string]string)
 		}
@@ -59,7 +59,7 @@ func (b *Board) Read(ctx context.Context, a api.Sessions, root troupe.SessionID)
 // Write prints the items, with their comments below them.
 func (b *Board) Write(w io.Writer) error {
 	for _, it := range b.items {
-		for _, l := range append([]string{itemLine(it)}, Comments(it, 0)...) {
+		for _, l := range append([]string{b.line(it)}, Comments(it, 0)...) {
 			if _, err := fmt.Fprintln(w, l); err != nil {
 				return err
 			}
@@ -74,7 +74,7 @@ func (b *Board) Items() []troupe.BoardItem { return b.items }
 // Lines are the items, one each.
 func (b *Board) Lines() (lines []string) {
 	for _, it := range b.items {
-		lines = append(lines, itemLine(it))
+		lines = append(lines, b.line(it))
 	}
 	return lines
 }
@@ -118,6 +118,23 @@ func itemLine(it troupe.BoardItem) string {
 	line := fmt.Sprintf("%s %s %s", mark, it.ID, console.Line(text, 160))
 	if it.Owner != "" {
 		line += " (" + console.Line(it.Owner, 40) + ")"
+	}
+	return line
+}
+
+// line is an item with what it waits for.
+func (b *Board) line(it troupe.BoardItem) string {
+	var open []string
+	for _, id := range it.BlockedBy {
+		if slices.ContainsFunc(b.items, func(x troupe.BoardItem) bool {
+			return x.ID == id && x.Status != troupe.BoardCompleted
+		}) {
+			open = append(open, id)
+		}
+	}
+	line := itemLine(it)
+	if len(open) > 0 && it.Status != troupe.BoardCompleted && it.Status != troupe.BoardDeleted {
+		line += ", waits for " + strings.Join(open, ", ")
 	}
 	return line
 }

@@ -126,7 +126,7 @@ func place(lead rect, others []rect, halves bool) (split, error) {
 }
 
 func below(lead rect, rows int, halves bool) (split, error) {
-	size := max(memberRows, min(rows*40/100, rows-leadRows))
+	size := max(memberRows, min(max(rows*40/100, 2*memberRows+1), rows-leadRows)) // room for another one, if there is
 	if halves {
 		size = rows / 2
 	}
