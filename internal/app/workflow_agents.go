@@ -14,9 +14,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/profile"
 )
 
-// What is kept of workflows for agents: so many, and so many bytes of their texts together. Of more `troupe workflow
-// run`
-// knows.
+// What is kept of workflows for agents: so many, and so many bytes of their texts together. `troupe workflow run` knows
+// of more.
 const (
 	mostWorkflows = 50
 	workflowBytes = 1 << 20
@@ -48,7 +47,8 @@ func keptWorkflows(dirs config.Dirs, cwd string) []keptWorkflow {
 	size := 0
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		f := byName[name]
-		if size += len(f.text); len(out) < mostWorkflows && size <= workflowBytes {
+		if len(out) < mostWorkflows && size+len(f.text) <= workflowBytes {
+			size += len(f.text)
 			out = append(out, keptWorkflow{Name: f.Name, Says: saysOf(f), Text: string(f.text)})
 		}
 	}

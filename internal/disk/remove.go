@@ -15,14 +15,29 @@ func RemoveTree(path string) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	parent, oerr := os.OpenRoot(filepath.Dir(path))
-	if oerr != nil {
-		return err
+	return errors.Join(opened(path), os.RemoveAll(path))
+}
+
+// opened lets the owner write in a folder and in all below it. Links lead to nothing outside of it.
+func opened(path string) error {
+	parent, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil // the removal says why
 	}
-	if info, lerr := parent.Lstat(filepath.Base(path)); lerr == nil && info.IsDir() {
-		open(parent, filepath.Base(path))
+	base := filepath.Base(path)
+	info, err := parent.Lstat(base)
+	if err != nil || !info.IsDir() {
+		return parent.Close()
 	}
-	return errors.Join(parent.Close(), os.RemoveAll(path))
+	_ = parent.Chmod(base, 0o700)
+	root, err := parent.OpenRoot(base)
+	if err != nil {
+		return parent.Close()
+	}
+	if now, err := root.Stat("."); err == nil && os.SameFile(info, now) {
+		open(root, ".")
+	}
+	return errors.Join(root.Close(), parent.Close())
 }
 
 // open lets the owner write in a folder and in those below it. What it cannot is found out by the removal.

@@ -376,7 +376,7 @@ func (h *Hub) Send(ctx context.Context, root troupe.SessionID,
 		return false, nil // it waits in the home for whoever wakes the tree
 	}
 	err = t.send(ctx, build)
-	if errors.Is(err, troupe.ErrFenced) && t.sleep.under.Load() {
+	if errors.Is(err, troupe.ErrFenced) && (t.sleep.under.Load() || errors.Is(t.given(), troupe.ErrAsleep)) {
 		return false, nil // it was put away in this moment
 	}
 	return true, err

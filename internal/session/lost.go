@@ -104,6 +104,9 @@ func (a *actor) letGo() {
 		a.place.cancel()
 	}
 	a.place.back.leave()
+	if a.handing.cancel != nil {
+		a.handing.cancel()
+	}
 	a.hooks.last = false
 	a.hooks.end()
 	if a.timer != nil {

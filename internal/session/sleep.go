@@ -24,7 +24,10 @@ type sleeping struct {
 func (s *sleeping) begun() { s.jobs.Add(1) }
 
 func (s *sleeping) over() {
-	if wake := s.idle.Load(); s.jobs.Add(-1) == 0 && wake != nil {
+	if s.jobs.Add(-1) > 0 {
+		return
+	}
+	if wake := s.idle.Load(); wake != nil { // read last: who waits has said so before it looked at the count
 		(*wake)()
 	}
 }
@@ -94,7 +97,9 @@ func (h *Hub) Sleep(ctx context.Context, b Bedtime) (cut Interrupted, err error)
 			return cut, fmt.Errorf("put tree %s away, which is being put away: %w", b.Root, troupe.ErrFenced)
 		}
 		defer s.goOn()
-		s.settle(ctx, b.Within)
+		if s.settle(ctx, b.Within); ctx.Err() != nil {
+			return cut, fmt.Errorf("put tree %s away: %w", b.Root, ctx.Err()) // who asked for it has thought better of it
+		}
 	} else {
 		if !t.beginAdoption(b.Expect) {
 			return cut, fmt.Errorf("put tree %s away, which is being taken over: %w", b.Root, troupe.ErrFenced)

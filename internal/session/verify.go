@@ -23,6 +23,7 @@ import (
 func (bs *births) verify(ctx context.Context) (again bool, err error) {
 	if len(bs.a.tasks.shells) > 0 {
 		bs.a.tasks.endShells()
+		bs.a.hooks.over = nil // hooks are told of the end that comes then
 		return false, nil
 	}
 	b, why := bs.verifier(ctx)
@@ -125,8 +126,8 @@ func (bs *births) toVerify(task string) string {
 	return out.String()
 }
 
-// unproven is why work that was to be checked counts as not good enough to be merged unseen; "" if it does, or was not
-// to be checked.
+// unproven is why work is not merged by itself although it was to be checked: the check found a fault, or there was none.
+// It is "" for what passed, and for what was not to be checked.
 func unproven(v *troupe.Verified) string {
 	switch {
 	case v == nil || v.Verdict == "PASS":

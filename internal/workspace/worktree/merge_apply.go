@@ -91,7 +91,9 @@ func (w *writer) end(written int) error {
 	}
 	if written < len(w.changes) {
 		for _, name := range slices.Backward(w.made) {
-			_ = w.root.Remove(name) // what has come to lie in it stays with it
+			if info, err := w.root.Lstat(name); err == nil && info.IsDir() {
+				_ = w.root.Remove(name) // what has come to lie in it stays with it
+			}
 		}
 	}
 	return errors.Join(err, w.root.Close())
@@ -180,7 +182,8 @@ func (w *writer) apply(i int) (err error) {
 		if err := folder.Remove(base); err != nil {
 			return err
 		}
-		return emptied(w.root, dir)
+		_ = emptied(w.root, dir) // the file is gone by now: a folder that stays is no failure
+		return nil
 	}
 	temp := w.laid[i].name
 	if !w.lies(i, folder) { // its place was made only now, or something has taken it away, as `git stash -u` does
@@ -208,7 +211,7 @@ func replace(folder *os.Root, temp, base string, c Change) error {
 	return folder.Rename(temp, base)
 }
 
-// folderOf opens a folder. One that is not there is made, if its name is wanted, which is told before.
+// folderOf opens a folder. One that is not there is made, if its name is wanted, which is told then.
 func folderOf(root *os.Root, name string, making func(name string)) (*os.Root, error) {
 	at, err := root.OpenRoot(".")
 	if err != nil {
@@ -221,9 +224,12 @@ func folderOf(root *os.Root, name string, making func(name string)) (*os.Root, e
 		}
 		above = filepath.Join(above, part)
 		if _, err := at.Lstat(part); making != nil && errors.Is(err, fs.ErrNotExist) {
-			making(above)
-			if err := at.Mkdir(part, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			err := at.Mkdir(part, 0o755)
+			if err != nil && !errors.Is(err, fs.ErrExist) {
 				return nil, errors.Join(err, at.Close())
+			}
+			if err == nil {
+				making(above)
 			}
 		}
 		info, err := at.Lstat(part)
