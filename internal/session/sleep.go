@@ -98,7 +98,8 @@ func (h *Hub) Sleep(ctx context.Context, b Bedtime) (cut Interrupted, err error)
 		}
 		defer s.goOn()
 		if s.settle(ctx, b.Within); ctx.Err() != nil {
-			return cut, fmt.Errorf("put tree %s away: %w", b.Root, ctx.Err()) // who asked for it has thought better of it
+			// who asked for it has thought better of it
+			return cut, fmt.Errorf("put tree %s away: %w", b.Root, ctx.Err())
 		}
 	} else {
 		if !t.beginAdoption(b.Expect) {

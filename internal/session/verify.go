@@ -126,7 +126,8 @@ func (bs *births) toVerify(task string) string {
 	return out.String()
 }
 
-// unproven is why work is not merged by itself although it was to be checked: the check found a fault, or there was none.
+// unproven is why work is not merged by itself although it was to be checked: the check found a fault, or there was
+// none.
 // It is "" for what passed, and for what was not to be checked.
 func unproven(v *troupe.Verified) string {
 	switch {
