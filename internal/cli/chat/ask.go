@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -161,18 +160,10 @@ func asked(r wire.Request) (head string, lines []string) {
 		}
 		return head, lines
 	}
-	return head, strings.Split(strings.TrimRight(console.Visible(indented(r.Action)), "\n"), "\n")
+	return head, strings.Split(strings.TrimRight(console.Source(r.Action), "\n"), "\n")
 }
 
 // indents are the tabs that a line begins with, behind the mark of a change.
-var indents = regexp.MustCompile(`(?m)^[-+ ]*\t+`)
-
-// indented has lines begin with spaces instead of tabs: within a line a tab is written out as one, before it
-// that only hides how deep the line is.
-func indented(text string) string {
-	return indents.ReplaceAllStringFunc(text, func(s string) string { return strings.ReplaceAll(s, "\t", "    ") })
-}
-
 // fromHere has them begin at the folder in which the agent works.
 func fromHere(r wire.Request, text, home string) string {
 	return short(short(text, r.Worktree, ""), r.Folder, home)

@@ -154,7 +154,7 @@ func showDiff(ctx context.Context, v *conversation, words string) error {
 		v.say("Nothing was changed in " + console.Line(d.Worktree.Name, 64) + ".")
 		return nil
 	}
-	lines := strings.SplitAfter(console.Visible(indented(strings.TrimRight(d.Text, "\n"))), "\n")
+	lines := strings.SplitAfter(console.Source(strings.TrimRight(d.Text, "\n")), "\n")
 	more := len(lines) - diffLines
 	text := strings.Join(lines[:min(len(lines), diffLines)], "")
 	v.flow(hung(console.PaintDiff(v.color, strings.TrimRight(text, "\n")), v.width()) + "\n")

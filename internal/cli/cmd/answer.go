@@ -181,7 +181,7 @@ func tellAnswer(c *console.Console, t wire.Tree, r wire.Request, out answered) e
 // actionText shows what was decided about: a change or a script by its lines, each marked, so that
 // none of them can pass for words of ours.
 func actionText(r wire.Request) string {
-	lines := strings.Split(console.Visible(strings.TrimRight(r.Action, "\n")), "\n")
+	lines := strings.Split(console.Source(strings.TrimRight(r.Action, "\n")), "\n")
 	if len(lines) == 1 {
 		return console.Line(lines[0], 100)
 	}

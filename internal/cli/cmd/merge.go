@@ -35,7 +35,7 @@ it is a patch for git apply, whole and with what binary files hold.`,
 				fmt.Fprintf(c.Err, "Nothing was changed in %s.\n", console.Line(d.Worktree.Name, 64))
 				return nil
 			case c.OutTTY:
-				d.Text = console.Visible(d.Text)
+				d.Text = console.Source(d.Text)
 			}
 			fmt.Fprint(c.Err, c.Beside(d.Worktree))
 			_, err = fmt.Fprint(console.Verbatim(c.Out), console.PaintDiff(c.Color(c.OutTTY), d.Text))

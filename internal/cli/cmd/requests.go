@@ -101,7 +101,7 @@ func writeRequest(c *console.Console, r wire.Request, now time.Time) {
 		part(c, "works in", fmt.Sprintf("worktree %s: %s", console.Line(r.WorktreeName, 64),
 			console.Line(r.Worktree, 0)))
 	}
-	quote(c, "action", strings.Split(console.Visible(strings.TrimRight(r.Action, "\n")), "\n"))
+	quote(c, "action", strings.Split(console.Source(strings.TrimRight(r.Action, "\n")), "\n"))
 	quote(c, "printed", printedLines(r.Output))
 	if r.Calls > 1 {
 		part(c, "calls", fmt.Sprintf("the answer is for %d calls", r.Calls))

@@ -209,7 +209,7 @@ func writeSide(b *strings.Builder, who string, l wire.WorktreeLines) {
 			fmt.Fprintf(b, "    … and more\n")
 			return
 		}
-		fmt.Fprintf(b, "    %s\n", VisibleLine(strings.TrimRight(line, "\r\n")))
+		fmt.Fprintf(b, "    %s\n", Source(strings.TrimRight(line, "\r\n")))
 	}
 	if n == 0 {
 		b.WriteString("    (nothing)\n")

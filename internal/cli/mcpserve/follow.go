@@ -300,7 +300,7 @@ func (r request) shown() string {
 		from = "the MCP server " + console.VisibleLine(r.Server) + ", which " + from + " uses,"
 	}
 	b.WriteString(from + " asks, because " + console.VisibleLine(r.Why) + ":")
-	for line := range strings.Lines(console.Visible(r.Action)) {
+	for line := range strings.Lines(console.Source(r.Action)) {
 		b.WriteString("\n| " + strings.TrimSuffix(line, "\n"))
 	}
 	if len(r.Wants) > 0 {

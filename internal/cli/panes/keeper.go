@@ -72,7 +72,7 @@ func (k *Keeper) Look() {
 // Order has the keeper do what words say: hide or show, and of whom; without words it says who has a pane.
 func (k *Keeper) Order(words string) error {
 	verb, name, _ := strings.Cut(strings.TrimSpace(words), " ")
-	o := order{name: strings.TrimSpace(name)}
+	o := order{name: strings.Trim(name, ` "'`)}
 	switch verb {
 	case "":
 	case "hide":
