@@ -41,7 +41,7 @@ func (w *world) putAway() error {
 			return
 		}
 		w.res.Sleeps++
-		if p.hub.Runs(w.root) {
+		if p.hub.Runs(w.root) && w.sleeps() { // it may have been woken since, and taken back
 			w.broken("%s has put the tree away, and runs it", p.owner)
 		}
 		if s, err := w.session(w.root); err == nil && s.AsleepAt.IsZero() && p == w.live && len(w.coming) == 0 {
