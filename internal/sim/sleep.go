@@ -44,15 +44,22 @@ func (w *world) putAway() error {
 		if p.hub.Runs(w.root) && w.sleeps() { // it may have been woken since, and taken back
 			w.broken("%s has put the tree away, and runs it", p.owner)
 		}
-		if s, err := w.session(w.root); err == nil && s.AsleepAt.IsZero() && p == w.live && len(w.coming) == 0 {
-			w.broken("%s has put the tree away, and it is awake", p.owner)
+		if !w.sleptSince(held) {
+			w.broken("%s has put the tree away, and no log says so", p.owner)
 		}
-		if p == w.live {
+		if p == w.live && w.sleeps() {
 			w.left = p
 			w.now = w.now.Add(time.Hour)
 		}
 	}})
 	return nil
+}
+
+// sleptSince reports whether the tree was put away by the one that had it under a lease: another one has it since, or
+// nobody.
+func (w *world) sleptSince(held troupe.Lease) bool {
+	now, err := w.leaseOf(w.root)
+	return err == nil && now != held
 }
 
 // sleeps reports whether the tree was put away.
