@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/session"
@@ -47,4 +48,26 @@ func TestMonitorToldIsBounded(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestMonitorOfTheStopped: once a stop of its tree lies in a session's mail, also one that this process has not heard
+// of
+// yet, what a monitor tells sets it to work no more.
+func TestMonitorOfTheStopped(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		p := h.start(monitored, monitoring(every(time.Second, 100_000))).begin(troupe.Caps{})
+		pass(15*time.Second + 500*time.Millisecond)
+		before := h.get(h.root)
+		h.leave(troupe.Mail{To: h.root, Kind: troupe.MailStop,
+			Stop: &troupe.Stop{Run: before.Run, Now: true, Tree: true}})
+		pass(time.Minute)
+		if s := h.get(h.root); s.Run != before.Run || s.Tally.Turns != before.Tally.Turns {
+			t.Errorf("it is in run %d with %d turns, and was in run %d with %d", s.Run, s.Tally.Turns, before.Run,
+				before.Tally.Turns)
+		}
+		p.stop(h.root, troupe.Stop{Now: true, Tree: true, By: "you"})
+		p.end()
+	})
 }
