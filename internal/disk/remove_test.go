@@ -24,12 +24,7 @@ func TestRemoveFollowsNoLink(t *testing.T) {
 		}
 		return info.Mode().Perm()
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	open(root, "tree")
-	if err := root.Close(); err != nil {
+	if err := errors.Join(opened(path("itself")), opened(path("tree")), opened(path("none"))); err != nil {
 		t.Error(err)
 	}
 	if mode("victim") != 0o751 || mode("tree/shut") != 0o700 {
@@ -40,17 +35,5 @@ func TestRemoveFollowsNoLink(t *testing.T) {
 	}
 	if _, err := os.Lstat(path("tree")); err == nil || mode("victim") != 0o751 {
 		t.Errorf("after the removal: %v, victim is %v", err, mode("victim"))
-	}
-	if os.Geteuid() == 0 {
-		return // whom nothing keeps from removing the name of a link
-	}
-	if err := errors.Join(os.Symlink("victim", path("itself")), os.Chmod(dir, 0o500)); err != nil {
-		t.Fatal(err)
-	}
-	if err := RemoveTree(path("itself")); err == nil || mode("victim") != 0o751 {
-		t.Errorf("a link that stays: %v, victim is %v", err, mode("victim"))
-	}
-	if err := os.Chmod(dir, 0o700); err != nil {
-		t.Error(err)
 	}
 }
