@@ -89,7 +89,7 @@ func TestKeptTo(t *testing.T) {
 	for file, free := range map[string]bool{
 		"/p/src/a.go": true, "/p/src": false, "/p/src/a.md": false, "/p/a.go": false, "/p/pad/x/y": true,
 		"/p/pad/x": false,
-		"/p/pad/z": false, "/q/src/a.go": false, "/p/SRC/a.go": false,
+		"/p/pad/z": false, "/q/src/a.go": false, "/p/SRC/a.go": false, "/p/src/../a.go": false, "/p/pad/x/../z": false,
 	} {
 		if why := keeps(file); (why == "") != free {
 			t.Errorf("%s: %q", file, why)
@@ -101,5 +101,26 @@ func TestKeptTo(t *testing.T) {
 	w := troupe.Workspace{Kind: troupe.WorkspaceTree, Of: "/p", Top: "/w", Folder: "/w"}
 	if why := gate.KeptTo(gate.Mirror([]gate.Layer{boss}, w, "", "/p"), "")("/w/src/a"); why != "" {
 		t.Errorf("in its own folder: %s", why)
+	}
+}
+
+// TestWholeOf: a kernel is told of no folder as one that may be changed whole, which another of the line keeps a
+// session
+// from.
+func TestWholeOf(t *testing.T) {
+	t.Parallel()
+	layer := func(globs ...string) gate.Layer { return gate.Layer{Agent: "a", Writes: mustWrite(t, globs...)} }
+	for _, c := range []struct {
+		chain []gate.Layer
+		want  string
+	}{
+		{[]gate.Layer{{Agent: "main"}}, ""},
+		{[]gate.Layer{layer("/src/**")}, "/p/src"},
+		{[]gate.Layer{layer("/src/**"), layer("/docs/**")}, ""},
+		{[]gate.Layer{layer("/src/**", "/docs/**"), {Agent: "b"}, layer("/docs/**")}, "/p/docs"},
+	} {
+		if got := strings.Join(gate.WholeOf(c.chain), " "); got != c.want {
+			t.Errorf("%d layers: %q, not %q", len(c.chain), got, c.want)
+		}
 	}
 }

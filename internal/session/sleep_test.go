@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/fleet"
 	"github.com/troupe-dev/troupe/internal/model"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/tool"
 )
 
 // sleep puts the tree away here.
@@ -157,5 +159,88 @@ func TestSleepLeftBehind(t *testing.T) {
 			}
 			return err
 		})
+	})
+}
+
+// asker is a tool that asks a person in the middle of its call, as MCP servers do.
+type asker struct{ fake }
+
+func (asker) Prepare(tool.Env, string) (tool.Prepared, error) { return asker{fake{name: "Edit"}}, nil }
+
+func (asker) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
+	_, err := env.Question(ctx, "server", []troupe.Question{{Text: "Which?"}})
+	return tool.Output{}, err
+}
+
+// TestSleepWaitsForNoPerson: a call that waits for a person's word, before it runs or in the middle, is no work that
+// sleep lets come to its end.
+func TestSleepWaitsForNoPerson(t *testing.T) {
+	midway := func(p *process) {
+		p.deps = func(d *session.Deps) {
+			d.Tools = d.Tools.Map(func(t tool.Descriptor) tool.Descriptor {
+				if t.Name == "Edit" {
+					t.Runner = asker{}
+				}
+				return t
+			})
+		}
+	}
+	for name, with := range map[string]func(*process){"leave": asking, "midway": midway} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			as := careful
+			if name == "midway" {
+				as = func(*fleet.Birth) {}
+			}
+			p := h.start(func(model.Request) troupe.Reply { return call("Edit:x") }, asking,
+				with).beginAs(troupe.Caps{},
+				as)
+			pass(time.Minute)
+			if open, _ := h.requests(h.root); len(open) != 1 {
+				t.Fatalf("%s: %d requests", name, len(open))
+			}
+			began := time.Now()
+			if _, err := p.sleep(3 * time.Minute); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(began); took > time.Second {
+				t.Errorf("%s: it waited for %v", name, took)
+			}
+			p.pool.Close()
+		})
+	}
+}
+
+// TestSleepOfAnothers: a tree that another process has taken up since it was looked at is not put away.
+func TestSleepOfAnothers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reply := func(r model.Request) troupe.Reply {
+			if len(r.Messages) < 3 {
+				return call("Edit:x")
+			}
+			return say("done")
+		}
+		h := newHome(t)
+		p := h.start(reply, asking).beginAs(troupe.Caps{}, careful)
+		pass(time.Minute) // it asks
+		seen := h.lease()
+		p.pool.Close()
+		q := h.start(reply, asking)
+		if err := q.hub.Adopt(t.Context(), session.Adoption{Root: h.root, Expect: seen}); err != nil {
+			t.Fatal(err)
+		}
+		late := h.start(reply, asking)
+		none := func(context.Context) {}
+		_, err := late.hub.Sleep(t.Context(), session.Bedtime{Root: h.root, Expect: seen, Nobody: "nobody",
+			Before: none, Then: none})
+		if s := h.get(h.root); !errors.Is(err, troupe.ErrFenced) || !s.AsleepAt.IsZero() {
+			t.Errorf("put away: %v, asleep at %v", err, s.AsleepAt)
+		}
+		late.pool.Close()
+		q.send(allow(h.root, 1, 0, troupe.Allow))
+		q.end()
+		if s := h.get(h.root); s.Status != troupe.Completed {
+			t.Errorf("it ended as %+v", s)
+		}
 	})
 }

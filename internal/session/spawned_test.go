@@ -39,6 +39,11 @@ func TestDescribeSpawn(t *testing.T) {
 			t.Errorf("%s does not stand in %q", name, got)
 		}
 	}
+	// No tools at all is another wish than whatever its type has.
+	if got := describeSpawn(troupe.Spawn{Type: "w", Description: "d", Tools: []string{}}); !strings.Contains(got,
+		"\ntools: these alone: ") {
+		t.Errorf("%q", got)
+	}
 	sp.Role = "be kind\nmodel: haiku"
 	if got := describeSpawn(sp); !strings.Contains(got, "\n  | be kind\n  | model: haiku\n") {
 		t.Errorf("%q", got)

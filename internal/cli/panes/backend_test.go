@@ -128,6 +128,53 @@ func exercise(t *testing.T, b Backend, want []Pane) {
 	}
 }
 
+// TestTmuxOthers: panes that another tree's viewers are in are none of ours, whoever opened them: they are not found
+// again, not counted, and not closed. Of ours those are that an earlier process opened.
+func TestTmuxOthers(t *testing.T) {
+	t.Parallel()
+	const rows = "%0 0 0 200 50 0 0 200x50  \n%1 101 0 99 25 0 0 200x50 other0000000 a00000000000\n" +
+		"%2 101 26 99 24 0 0 200x50 r00000000000 b00000000000\n%3 0 0 80 24 1 0 80x24 r00000000000 c00000000000\n"
+	p := Place{Root: root, Call: func(context.Context, string, ...string) (string, error) { return rows, nil }}
+	active, err := newTmux(p, "%0").Active(t.Context())
+	if err != nil || fmt.Sprint(active) != fmt.Sprint([]Pane{{"%2", ben}}) {
+		t.Errorf("of this tree are %v, %v", active, err)
+	}
+}
+
+// TestTmuxFit: the conversation's pane is given its width, or its height, when its window has become smaller than
+// leaves it that; never otherwise, not twice for one size, and not for the panes of another tree.
+func TestTmuxFit(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, lead, other, want string
+	}{
+		{"wide enough", "0 0 60 50", "61 0 39 50 0 0 100x50 " + string(root), ""},
+		{"too narrow", "0 0 59 50", "60 0 40 50 0 0 100x50 " + string(root), "resize-pane -t %0 -x 60"},
+		{"high enough", "0 0 80 15", "0 16 80 14 0 0 80x30 " + string(root), ""},
+		{"too low", "0 0 80 14", "0 15 80 15 0 0 80x30 " + string(root), "resize-pane -t %0 -y 15"},
+		{"another tree's", "0 0 59 50", "60 0 40 50 0 0 100x50 other0000000", ""},
+		{"zoomed", "0 0 59 50", "60 0 40 50 0 1 100x50 " + string(root), ""},
+	} {
+		size := strings.Fields(c.other)[6]
+		var did []string
+		b := newTmux(Place{Root: root, Call: func(_ context.Context, _ string, args ...string) (string, error) {
+			if args[0] == "list-panes" {
+				return "%0 " + c.lead + " 0 0 " + size + "  \n%1 " + c.other + " " + string(ann) + "\n", nil
+			}
+			did = append(did, strings.Join(args, " "))
+			return "", nil
+		}}, "%0")
+		for range 2 {
+			if err := b.fit(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := strings.Join(did, "; "); got != c.want {
+			t.Errorf("%s: %q, not %q", c.name, got, c.want)
+		}
+	}
+}
+
 // TestPlace: wherever a pane is opened, the conversation's keeps what it needs, and each has what it needs itself.
 func TestPlace(t *testing.T) {
 	t.Parallel()
@@ -143,6 +190,9 @@ func TestPlace(t *testing.T) {
 							t.Errorf("%d x %d: no room for any", width, height)
 						}
 						break
+					}
+					if n == 0 && !halves && s.beside != (width > leadColumns+memberColumns) {
+						t.Errorf("%d x %d: the first is beside the lead's: %v", width, height, s.beside)
 					}
 					lead, others = divide(lead, others, s, n)
 					if n > 20 || lead.width < leadColumns && s.beside ||

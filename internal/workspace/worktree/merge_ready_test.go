@@ -1,11 +1,13 @@
 package worktree
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -83,4 +85,77 @@ func TestApplyLaysAllFirst(t *testing.T) {
 		get(filepath.Join(dir, "new/deep/n")) != "n\n" || get(filepath.Join(dir, "link")) != "new\n" {
 		t.Errorf("%v: %s", err, names())
 	}
+}
+
+// TestApplyEndsWithItsOwn: a merge that ends before it was written removes what it laid, and neither fails for what
+// something took away meanwhile nor removes what has come to its place. Names that differ in case alone are one place,
+// which is not looked at before.
+func TestApplyEndsWithItsOwn(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := func(name string) string { return filepath.Join(dir, name) }
+	changes := []Change{{Path: path("a"), Content: []byte("a\n"), Mode: 0o644},
+		{Path: path("b"), Content: []byte("b\n"), Mode: 0o644}, {Path: path("c"), Content: []byte("c\n"), Mode: 0o644}}
+	w, err := writerOf(dir, changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range changes {
+		if err := w.lay(i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Remove(path(w.laid[0].name)); err != nil {
+		t.Fatal(err)
+	}
+	put(t, path("other"), "not ours\n")
+	if err := os.Rename(path("other"), path(w.laid[1].name)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.end(0); err != nil || get(path(w.laid[1].name)) != "not ours\n" || there(path(w.laid[2].name)) {
+		t.Errorf("%v: what came there holds %q", err, get(path(w.laid[1].name)))
+	}
+	w, err = writerOf(dir, []Change{{Path: path("README"), Gone: true}, {Path: path("readme")}, {Path: path("x")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !w.turns(0) || !w.turns(1) || w.turns(2) {
+		t.Error("names that differ in case alone are looked at before one of them has made place")
+	}
+	if err := w.end(0); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWritingIsOfTheFolder: two merges into one folder wait for each other, by whatever name they have it, and those
+// into others do not.
+func TestWritingIsOfTheFolder(t *testing.T) {
+	b := newBench(t)
+	dir := t.TempDir()
+	for _, name := range []string{"one", "two"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("one", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	_, release, err := Writing(t.Context(), b.k, filepath.Join(dir, "one"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, waits := range map[string]bool{"one": true, "link": true, "two": false} {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		_, done, err := Writing(ctx, b.k, filepath.Join(dir, name))
+		if errors.Is(err, context.DeadlineExceeded) != waits || !waits && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil {
+			done()
+		}
+		cancel()
+	}
+	release()
 }

@@ -1,0 +1,44 @@
+package turn
+
+import (
+	"testing"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// TestWakingShifts: of all that a session waited for or measured when it was put away none comes due by the time that
+// it
+// slept, and what it did not wait for stays nothing.
+func TestWakingShifts(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	const slept = 240 * time.Hour
+	var s State
+	s.Session.AsleepAt = at
+	s.Calls = []Call{{Since: at, Request: &troupe.Request{RequestBody: troupe.RequestBody{Until: at}},
+		Wait: &troupe.Wait{Until: at}}, {Request: &troupe.Request{}, Wait: &troupe.Wait{}}}
+	s.fault = &modelFault{at: at, retryAt: at}
+	s.leave = leave{run: 1, until: at}
+	before := s.Calls[0]
+	wait, request, fault := *before.Wait, *before.Request, *s.fault
+	f := fold{s: &s, e: &troupe.Event{At: at.Add(slept), Body: troupe.Woke{}}}
+	if err := woke(&f); err != nil {
+		t.Fatal(err)
+	}
+	c := s.Calls[0]
+	for what, got := range map[string]time.Time{"a call at work": c.Since, "a request": c.Request.Until,
+		"a wait": c.Wait.Until, "a fault": s.fault.at, "another try": s.fault.retryAt,
+		"a wish to leave": s.leave.until} {
+		if passed := got.Sub(at); passed != slept {
+			t.Errorf("%s is shifted by %v", what, passed)
+		}
+	}
+	if c = s.Calls[1]; !c.Since.IsZero() || !c.Request.Until.IsZero() || !c.Wait.Until.IsZero() {
+		t.Errorf("what was no time became %+v", c)
+	}
+	// Copies of a state share these.
+	if *before.Wait != wait || !before.Request.Until.Equal(request.Until) || !fault.at.Equal(at) {
+		t.Error("what an older copy of the state shares was changed")
+	}
+}
