@@ -28,11 +28,15 @@ func (t *tree) lose(err error) {
 	t.wakeWaiters()
 }
 
+// inOrder are the actors in the order in which they came. It is called with mu held.
+func (t *tree) inOrder() []*actor {
+	return slices.SortedFunc(maps.Values(t.actors), func(a, b *actor) int { return cmp.Compare(a.order, b.order) })
+}
+
 // drop makes the actors deaf and forgets them, with all that was under way. It is called with mu
 // held.
 func (t *tree) drop() {
-	all := slices.SortedFunc(maps.Values(t.actors), func(a, b *actor) int { return cmp.Compare(a.order, b.order) })
-	for _, a := range all {
+	for _, a := range t.inOrder() {
 		a.kill()
 	}
 	clear(t.actors)

@@ -218,7 +218,7 @@ func (s sleeper) goOn() {
 func (s sleeper) nudge() {
 	s.t.mu.Lock()
 	defer s.t.mu.Unlock()
-	for _, a := range s.t.actors {
+	for _, a := range s.t.inOrder() {
 		a.post(inNudge{})
 	}
 }
