@@ -29,14 +29,14 @@ func (t *tree) lose(err error) {
 }
 
 // inOrder are the actors in the order in which they came. It is called with mu held.
-func (t *tree) inOrder() []*actor {
+func inOrder(t *tree) []*actor {
 	return slices.SortedFunc(maps.Values(t.actors), func(a, b *actor) int { return cmp.Compare(a.order, b.order) })
 }
 
 // drop makes the actors deaf and forgets them, with all that was under way. It is called with mu
 // held.
 func (t *tree) drop() {
-	for _, a := range t.inOrder() {
+	for _, a := range inOrder(t) {
 		a.kill()
 	}
 	clear(t.actors)

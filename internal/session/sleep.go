@@ -218,7 +218,7 @@ func (s sleeper) goOn() {
 func (s sleeper) nudge() {
 	s.t.mu.Lock()
 	defer s.t.mu.Unlock()
-	for _, a := range s.t.inOrder() {
+	for _, a := range inOrder(s.t) {
 		a.post(inNudge{})
 	}
 }
