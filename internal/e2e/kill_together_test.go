@@ -190,10 +190,12 @@ func (p *place) oneAfterTheOther(events []wire.Event) {
 	names := namesOf(p.t, events)
 	began, ended := make(map[string]time.Time), make(map[string]time.Time)
 	for _, e := range events {
-		if e.Type == troupe.KindStarted {
+		switch e.Type {
+		case troupe.KindStarted:
 			began[names[e.Session]] = e.At
-		} else if e.Type == troupe.KindEnded {
+		case troupe.KindEnded:
 			ended[names[e.Session]] = e.At
+		default:
 		}
 	}
 	order := []string{"One", "Two", "Three"}

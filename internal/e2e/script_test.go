@@ -38,7 +38,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                filepath.Join("testdata", "script"),
 		RequireUniqueNames: true,
-		Deadline:           time.Now().Add(3 * patience),
+		Deadline:           time.Now().Add(4 * patience),
 		Setup: func(e *testscript.Env) error {
 			real, err := filepath.EvalSymlinks(e.WorkDir)
 			if err != nil {
