@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
@@ -41,10 +42,18 @@ func New(home api.API, dial func(socket string) Peer, agent string) api.API {
 	return &router{API: home, dial: dial, agent: agent}
 }
 
+// A process that ends closes its socket first, and lets go of its trees a little later: that long
+// the place is looked up again.
+const (
+	endsWithin = 3 * time.Second
+	looksAgain = 25 * time.Millisecond
+)
+
 // at calls fn with the place where the tree of a session can be acted on now. If the process that
-// runs it ends before it could be called, or another takes the tree over, the place is looked up once
-// more; fn is never called again after anything was done.
+// runs it ends before it could be called, or another takes the tree over, the place is looked up
+// again; fn is never called again after anything was done.
 func (r *router) at(ctx context.Context, id troupe.SessionID, fn func(api.API) error) error {
+	began := time.Now()
 	for try := 1; ; try++ {
 		t, err := r.Tree(ctx, id)
 		switch {
@@ -71,13 +80,18 @@ func (r *router) at(ctx context.Context, id troupe.SessionID, fn func(api.API) e
 		if !errors.Is(err, api.ErrUnreachable) {
 			return err
 		}
-		if try > 1 {
+		if time.Since(began) > endsWithin {
 			return &troupe.UserError{
 				Problem: fmt.Sprintf("process %d on %s runs session %s, but it does not answer on %s", t.Owner.PID,
 					t.Owner.Host, t.Root(), t.Owner.Socket),
 				Hint: "If it is just ending, try again; if it is stopped, let it go on (fg).",
 				Code: troupe.ExitFailed, Err: err,
 			}
+		}
+		select {
+		case <-time.After(looksAgain):
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 }
@@ -269,13 +283,20 @@ func (r *router) Follow(ctx context.Context, f wire.Follow) (api.Stream, error) 
 		return r.API.Follow(ctx, f)
 	}
 	t, err := r.Tree(ctx, f.Root)
-	if err != nil || !elsewhere(t) {
+	if err != nil || t.Here {
 		return r.API.Follow(ctx, f)
 	}
-	s := &stream{home: r.API, follow: f, peer: r.dial(t.Owner.Socket)}
+	s := &stream{home: r.API, follow: f}
 	if s.follow.From = maps.Clone(f.From); s.follow.From == nil {
 		s.follow.From = make(map[troupe.SessionID]int64)
 	}
+	if !elsewhere(t) {
+		// It may have ended since the caller saw it run: that is said as the loss of a process is.
+		s.untold = true
+		s.Stream, err = r.API.Follow(ctx, f)
+		return s, err
+	}
+	s.peer = r.dial(t.Owner.Socket)
 	s.Stream, err = s.peer.Follow(ctx, f)
 	return s, err
 }
@@ -286,6 +307,7 @@ type stream struct {
 	home   api.API
 	follow wire.Follow // From is what was seen
 	peer   Peer        // nil: the stream is the home's
+	untold bool        // that it is the home's from the beginning
 }
 
 func (s *stream) Close() {
@@ -301,7 +323,12 @@ func (s *stream) seen(events []troupe.Event) {
 	}
 }
 
+// Next brings an empty batch when the stream has become the home's, or is that from the beginning.
 func (s *stream) Next(ctx context.Context) (wire.Batch, error) {
+	if s.untold {
+		s.untold = false
+		return wire.Batch{}, nil
+	}
 	b, err := s.Stream.Next(ctx)
 	s.seen(b.Events)
 	if err == nil || s.peer == nil {

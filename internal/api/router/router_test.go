@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -118,6 +119,9 @@ func TestPlaces(t *testing.T) {
 			here: 1},
 		{name: "it serves nothing", trees: []wire.Tree{running("")}, here: 1},
 		{name: "it ends just now", trees: []wire.Tree{running(gone), {}}, here: 1},
+		{name: "it has ended, and lets go later", trees: append(slices.Repeat([]wire.Tree{running(gone)}, 9),
+			wire.Tree{}),
+			here: 1},
 		{name: "another takes over", trees: []wire.Tree{running(gone), running(socket)}, there: 1},
 		{name: "it does not answer", trees: []wire.Tree{running(gone)},
 			err: "process 7 on here runs session 7k3f00000000, but it does not answer"},
@@ -134,6 +138,27 @@ func TestPlaces(t *testing.T) {
 		if (err == nil) != (x.err == "") || err != nil && (!strings.Contains(err.Error(), x.err) ||
 			!errors.Is(err, api.ErrUnreachable)) {
 			t.Errorf("%s: %v, want %q", x.name, err, x.err)
+		}
+	}
+}
+
+// TestFollowsHome: who wants pieces of replies is told, before anything else, that the process which has them is not
+// there: it may have ended since it was seen.
+func TestFollowsHome(t *testing.T) {
+	t.Parallel()
+	for _, tree := range []wire.Tree{{}, running("")} {
+		w := apitest.New()
+		s, err := router.New(&home{w, []wire.Tree{tree}}, dial, "").Follow(t.Context(),
+			wire.Follow{Root: apitest.Root, Deltas: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if b, err := s.Next(t.Context()); err != nil || len(b.Events)+len(b.Deltas) > 0 {
+			t.Errorf("running %v: the first batch is %+v, %v", tree.Running, b, err)
+		}
+		if b, err := s.Next(t.Context()); err != nil || len(b.Events) == 0 {
+			t.Errorf("running %v: then %+v, %v", tree.Running, b, err)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/cli/chat"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/cli/home"
+	"github.com/troupe-dev/troupe/internal/cli/panes"
 )
 
 // newAttach makes the command.
@@ -29,10 +30,14 @@ troupe attach 7k3f`,
 					Hint: "troupe log ID --follow prints what an agent does, troupe send ID \"…\" talks to it, and " +
 						"troupe answer answers what it asks.", Code: troupe.ExitUsage}
 			}
-			return c.With(cmd.Context(), troupe.SurfaceChat, func(h *home.Home) error {
+			err := c.With(cmd.Context(), troupe.SurfaceChat, func(h *home.Home) error {
 				return chat.Attach(cmd.Context(), c, h.API, args[0],
 					chat.Options{History: h.History(), Mask: h.Mask, HangUp: c.HangUp, Status: true})
 			})
+			if err == nil {
+				panes.Place{Lookup: c.Lookup}.Left(cmd.Context())
+			}
+			return err
 		},
 	}
 }

@@ -287,3 +287,27 @@ func TestPain40NoSilentFallback(t *testing.T) {
 		}
 	}
 }
+
+// TestLeft: a viewer that ends as it should has its pane close, which tmux is told by the pane's own id and nothing
+// else; one outside of tmux tells it nothing.
+func TestLeft(t *testing.T) {
+	for _, x := range []struct{ server, pane, want string }{
+		{"/tmp/t,1,0", "%12", "tmux if-shell -F -t %12 #{@troupe_session} set-option -p -t %12 remain-on-exit off"},
+		{"", "%12", ""},
+		{"/tmp/t,1,0", "", ""},
+		{"/tmp/t,1,0", "%1 ; kill-server", ""},
+	} {
+		said := ""
+		env := map[string]string{"TMUX": x.server, "TMUX_PANE": x.pane}
+		Place{
+			Lookup: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
+			Call: func(_ context.Context, program string, args ...string) (string, error) {
+				said = program + " " + strings.Join(args, " ")
+				return "", nil
+			},
+		}.Left(t.Context())
+		if said != x.want {
+			t.Errorf("TMUX=%s TMUX_PANE=%s: %q, want %q", x.server, x.pane, said, x.want)
+		}
+	}
+}

@@ -98,3 +98,15 @@ func tmuxMissing(ctx context.Context, p Place) string {
 	}
 	return ""
 }
+
+// Left is for a viewer that ends as it should, and closes its pane with that. Without it tmux looks at how the viewer
+// ended, and before 3.5 it sometimes never learns that: the pane would stay. A pane that is not of Troupe's stays as
+// it is.
+func (p Place) Left(ctx context.Context) {
+	id := p.get("TMUX_PANE")
+	if p.get("TMUX") == "" || id == "" || strings.Trim(id, "%0123456789") != "" {
+		return
+	}
+	_, _ = p.call()(ctx, "tmux", "if-shell", "-F", "-t", id, "#{"+optionSession+"}",
+		"set-option -p -t "+id+" remain-on-exit off") // before 3.2 there is none, and panes close
+}
