@@ -54,7 +54,7 @@ func (m merger) Merge(env tool.Env, name, take string) (out toolworktree.Merging
 	out.Text = mergeText(row.Workspace, got)
 	out.Apply = func(ctx context.Context, keep func([]byte) (string, error)) ([]troupe.FileTouch, error) {
 		touched, err := applyMerge(ctx, m.app.keeper, row.Workspace.Of, got.Changes, keep)
-		brought(ctx, m.app, row.Workspace, got.Changes[:len(touched)])
+		brought(context.WithoutCancel(ctx), m.app, row.Workspace, got.Changes[:len(touched)])
 		if err == nil && take != "" {
 			err = m.app.keeper.Decline(ctx, row.Workspace, got.own)
 		}

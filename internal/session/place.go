@@ -320,8 +320,8 @@ func (p *place) done(in inPlace) error {
 	if err := p.a.noteHooks(in.ran); err != nil {
 		return err
 	}
-	if in.cut { // the next owner of the session does it anew, and nothing is wrong with the folder
-		return nil
+	if in.cut && in.op != placeLooks && in.op != placeMerges {
+		return nil // the next owner of the session does it anew, and nothing is wrong with the folder
 	}
 	switch in.op {
 	case placeOpens:
@@ -412,7 +412,9 @@ func (p *place) close(ctx context.Context, completed bool) {
 			c.Stay = "commands still run in it"
 		}
 		p.begin(ctx, placeCloses, p.closes(c, completed))
-	case placeIdle, placeSaves, placeCloses, placeLooks, placeMerges:
+	case placeLooks, placeMerges:
+		p.back.interrupt()
+	case placeIdle, placeSaves, placeCloses:
 	}
 }
 

@@ -55,9 +55,8 @@ func (k *Keeper) holdCaller(ctx context.Context, c *caller) (held context.Contex
 }
 
 // Writing waits until no other merge is written into a folder, in any process. What is done until it is released is
-// done under the context that it gives. It is asked for before any workspace is held, and never while one is. A run
-// that
-// is stopped meanwhile ends when it has it or gives up, so that is no longer than a large merge takes.
+// done under the context that it gives. It is asked for before any workspace is held, and never while one is. Who waits
+// gives up after as long as a large merge takes.
 func Writing(ctx context.Context, k *Keeper, folder string) (held context.Context, release func(), err error) {
 	sum := sha256.Sum256([]byte(real(folder)))
 	return k.holdFor(ctx, "writes-"+hex.EncodeToString(sum[:8]), time.Minute)
