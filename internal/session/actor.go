@@ -317,7 +317,7 @@ func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error)
 			if err := a.flush(ctx, nil); err != nil {
 				return false, err
 			}
-			a.setDue(!act.Until.IsZero() || len(a.tasks.shells) > 0)
+			a.setDue(!act.Until.IsZero() || len(a.tasks.shells)+len(a.hearing.ends) > 0)
 			a.tree.settled(a)
 		}
 		return false, nil

@@ -119,6 +119,6 @@ func (a *actor) letGo() {
 	// Each field and not the parts whole: what is under way still reads who they belong to.
 	a.exchange.callCancel, a.exchange.start, a.exchange.enter = nil, nil, nil
 	a.calls.working, a.calls.ready, a.calls.now = nil, nil, nil
-	a.tasks.shells, a.tasks.told, a.hearing.monitors = nil, nil, nil
+	a.tasks.shells, a.tasks.told, a.hearing.monitors, a.hearing.ends = nil, nil, nil, nil
 	a.timer, a.begun, a.hooks.cancel, a.hooks.over = nil, false, nil, nil
 }

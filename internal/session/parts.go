@@ -59,8 +59,11 @@ type (
 	hearing struct {
 		a        *actor
 		monitors map[troupe.TaskID]*monitor
-		at       time.Time // when it looks for that again
-		sent     int       // pieces of mail, by this actor
+		at       time.Time     // when it looks for that again
+		sent     int           // pieces of mail, by this actor
+		ends     []troupe.Mail // of monitors, with their last lines, which are not told yet
+		ended    time.Time     // when the first of them came
+		endTold  time.Time     // when some were told last
 	}
 	// handing has a model look at what the session hands to its parent.
 	handing struct {

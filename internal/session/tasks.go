@@ -219,10 +219,15 @@ func (ts *tasks) shellDone(ctx context.Context, in inShellDone) error {
 	}
 	_, told := ts.told[in.task.ID] // with the whole tree, whose stop it must not undo
 	now := ts.a.h.d.Now()
-	return ts.a.hearing.tell(ctx, append(ts.a.hearing.heardOf(m, now, told), troupe.Mail{
+	mail := append(ts.a.hearing.heardOf(m, now, told), troupe.Mail{
 		ID: troupe.ShellEndedMailID(ts.a.id, in.task.ID), Root: ts.a.root, To: ts.a.id, From: ts.a.id,
 		Kind: troupe.MailTaskEnded, SentAt: now, Ended: &o, Quiet: told,
-	}))
+	})
+	if in.task.Kind == troupe.TaskMonitor && o.Status != troupe.Cancelled {
+		ts.a.hearing.hold(mail, now)
+		return nil
+	}
+	return ts.a.hearing.tell(ctx, mail)
 }
 
 // withOutputFile is the end of a child as it is told to a parent that did not wait for it, or no more:
