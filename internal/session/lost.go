@@ -18,11 +18,9 @@ func (t *tree) fail(a *actor, err error) {
 }
 
 // lose ends all that is done for the tree, until it is adopted again. Who waits for it, or
-// sends to it, is told why. It is called with mu held.
+// sends to it, is told why: of one that is being put away once that is done, since a commit that comes behind it finds
+// the tree fenced that is asleep. It is called with mu held.
 func (t *tree) lose(err error) {
-	if t.sleep.under.Load() {
-		err = asleep(t.root)
-	}
 	t.drop()
 	t.lost = err
 	t.wakeWaiters()
