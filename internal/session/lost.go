@@ -99,7 +99,7 @@ func (a *actor) letGo() {
 	for _, j := range a.calls.ready {
 		j.leaveTurn()
 	}
-	for _, cancel := range a.tasks.shells {
+	for _, cancel := range a.tasks.own {
 		cancel()
 	}
 	if a.place.cancel != nil {
@@ -117,6 +117,6 @@ func (a *actor) letGo() {
 	// Each field and not the parts whole: what is under way still reads who they belong to.
 	a.exchange.callCancel, a.exchange.start, a.exchange.enter = nil, nil, nil
 	a.calls.working, a.calls.ready, a.calls.now = nil, nil, nil
-	a.tasks.shells, a.tasks.told, a.hearing.monitors, a.hearing.ends = nil, nil, nil, nil
+	a.tasks.own, a.tasks.told, a.hearing.monitors, a.hearing.ends = nil, nil, nil, nil
 	a.timer, a.begun, a.hooks.cancel, a.hooks.over = nil, false, nil, nil
 }

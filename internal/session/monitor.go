@@ -118,7 +118,7 @@ func (hg *hearing) look(ctx context.Context) error {
 		return nil
 	}
 	var mail []troupe.Mail
-	for _, t := range hg.a.st.Shells() { // in the order in which they began
+	for _, t := range hg.a.st.OwnTasks() { // in the order in which they began
 		mail = append(mail, hg.heardOf(hg.monitors[t.ID], now, false)...)
 	}
 	return hg.tell(ctx, mail)

@@ -51,9 +51,9 @@ type (
 	// tasks is what goes on beside calls: commands and agents in the background, and what is said
 	// to them.
 	tasks struct {
-		a      *actor
-		shells map[troupe.TaskID]context.CancelFunc // commands
-		told   map[troupe.TaskID]bool               // tasks told to stop; true: now
+		a    *actor
+		own  map[troupe.TaskID]context.CancelFunc // commands and monitors
+		told map[troupe.TaskID]bool               // tasks told to stop; true: now
 	}
 	// hearing tells the session what its monitors say.
 	hearing struct {

@@ -397,18 +397,18 @@ func (p *place) close(ctx context.Context, completed bool) {
 	if p.doing == placeIdle {
 		p.doing = placeEnds
 		if p.a.st.Session.Depth > 0 { // those of a main agent go on when its run has ended
-			p.a.tasks.endShells()
+			p.a.tasks.endOwn()
 		}
 	}
 	switch p.doing {
 	case placeOpens:
 		p.cancel()
 	case placeEnds:
-		if p.a.st.Session.Depth > 0 && len(p.held) < len(p.a.tasks.shells) {
+		if p.a.st.Session.Depth > 0 && len(p.held) < len(p.a.tasks.own) {
 			return
 		}
 		c := Closing{Stay: othersIn(p.a.tree, p.a.st.Session.Workspace), Began: p.a.st.Place.Began}
-		if len(p.a.tasks.shells) > len(p.held) {
+		if len(p.a.tasks.own) > len(p.held) {
 			c.Stay = "commands still run in it"
 		}
 		p.begin(ctx, placeCloses, p.closes(c, completed))
@@ -474,7 +474,7 @@ func (p *place) hold(in input) bool {
 		return false
 	}
 	switch in := in.(type) {
-	case inShellDone:
+	case inOwnDone:
 	case inToolDone:
 		if in.job.moved == nil {
 			return false
