@@ -19,6 +19,8 @@ import (
 //	waiting for what is at work  true   false  the same: nothing of it is new to them
 //	committing, and quieting     true   true   is told nothing before it is known whether the tree sleeps
 //	done                         false  false  is told that it sleeps: its actors are gone
+//
+// A tree that is not hosted here has no actors that could rest.
 type sleeping struct {
 	rests atomic.Bool // its actors hear of what they have begun, and begin nothing
 	under atomic.Bool // it is being put away
