@@ -40,7 +40,8 @@ func TestApplyFolderStays(t *testing.T) {
 	}
 	f := filepath.Join(dir, "a/b/f")
 	put(t, f, "was\n")
-	for path, mode := range map[string]os.FileMode{filepath.Dir(f): 0o777, filepath.Join(dir, "a"): 0o555} {
+	for path, mode := range map[string]os.FileMode{filepath.Dir(f): 0o777, filepath.Join(dir, "a"): 0o555,
+		filepath.Dir(dir): 0o755} {
 		if err := os.Chmod(path, mode); err != nil { //nolint:gosec // as a person's folders may be
 			t.Fatal(err)
 		}
