@@ -15,7 +15,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/workspace/worktree"
 )
 
-// sleepWithin is how long what is under way is waited for where nothing else is said, and sleepMost the longest: whoever
+// sleepWithin is how long what is under way is waited for where nothing else is said, and sleepMost the longest:
+// whoever
 // asked waits as long.
 const (
 	sleepWithin = 10 * time.Second

@@ -198,7 +198,8 @@ func TestTaskThatWorksAgain(t *testing.T) {
 	all := map[troupe.SessionID]troupe.Session{child.ID: child}
 	s := sessions{bound{p.a, troupe.You(troupe.SurfaceCommand)}}
 	got, err := s.task(nil, troupe.Session{ID: p.root}, Tree{Running: true}, told, all)
-	if err != nil || got.Status != troupe.TaskRunning || got.Doing == "" || got.DurationMS > time.Minute.Milliseconds() {
+	if err != nil || got.Status != troupe.TaskRunning || got.Doing == "" ||
+		got.DurationMS > time.Minute.Milliseconds() {
 		t.Errorf("%+v, %v", got, err)
 	}
 	child.Status = troupe.Completed
@@ -209,7 +210,8 @@ func TestTaskThatWorksAgain(t *testing.T) {
 	}
 }
 
-// TestDenialsOfAllRuns: what was denied since a person's last words is told, whatever had the main agent run again since.
+// TestDenialsOfAllRuns: what was denied since a person's last words is told, whatever had the main agent run again
+// since.
 func TestDenialsOfAllRuns(t *testing.T) {
 	t.Parallel()
 	p := onePlay(t)

@@ -12,7 +12,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/turn"
 )
 
-// sleeping is what a tree needs to be put away in good order. Actors, jobs and those that wait read it without its lock.
+// sleeping is what a tree needs to be put away in good order. Actors, jobs and those that wait read it without its
+// lock.
 //
 //	Hub.Sleep is                 rests  under  who waits for the tree
 //	not called, or has failed    false  false  waits, and is told if it is lost
@@ -24,7 +25,8 @@ import (
 type sleeping struct {
 	rests atomic.Bool // its actors hear of what they have begun, and begin nothing
 	under atomic.Bool // it is being put away
-	// jobs counts what goes on beside its actors, in all of these states, and idle is called when there is none any more:
+	// jobs counts what goes on beside its actors, in all of these states, and idle is called when there is none any
+	// more:
 	// while it is quieting, else it is nil.
 	jobs atomic.Int64
 	idle atomic.Pointer[context.CancelFunc]

@@ -286,7 +286,8 @@ func TestSleepEndsChecks(t *testing.T) {
 	})
 }
 
-// TestSendAsItFallsAsleep: mail to a tree that is put away in the moment in which it is sent is not sent here, and waits
+// TestSendAsItFallsAsleep: mail to a tree that is put away in the moment in which it is sent is not sent here, and
+// waits
 // for who wakes it.
 func TestSendAsItFallsAsleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -269,7 +269,8 @@ func (v *View) room(n int) int {
 	return max(20, min(n, v.width-nameWidth-3))
 }
 
-// line writes a line of an agent's. What is wider than the view goes on below, and no word is broken that a row has room
+// line writes a line of an agent's. What is wider than the view goes on below, and no word is broken that a row has
+// room
 // for.
 func (v *View) line(a *agent, edge, text string) {
 	name := console.Middle(console.Line(a.name, 0), nameWidth)
