@@ -89,7 +89,8 @@ func TestContinueWithoutWhatEnded(t *testing.T) {
 			callBlock(1, 1, "Monitor", `{"command":"tail -f here"}`)}}, begun(0, "Gone"), begun(1, "Here"),
 		ended(troupe.Completed))
 	f.before = []wire.Session{{ID: rootID, Root: rootID, Title: "watch", Status: troupe.Completed}}
-	f.tasks = []wire.Task{{Session: rootID, Path: "main", ID: "b1.0", Kind: troupe.TaskMonitor, Status: troupe.TaskKilled},
+	f.tasks = []wire.Task{{Session: rootID, Path: "main", ID: "b1.0", Kind: troupe.TaskMonitor,
+		Status: troupe.TaskKilled},
 		{Session: rootID, Path: "main", ID: "b1.1", Kind: troupe.TaskMonitor, Status: troupe.TaskRunning}}
 	p := sit(t, f, wire.Begin{Continue: true})
 	p.shows("· in the background")
