@@ -328,7 +328,10 @@ func (w *Work) finished(a *worker, b troupe.ToolFinished, at time.Time) {
 // that ended with its process in its next step.
 func (w *Work) Ended(tasks []wire.Task) {
 	w.commands = slices.DeleteFunc(w.commands, func(c *job) bool {
-		return slices.ContainsFunc(tasks, func(t wire.Task) bool { return t.ID == c.id && t.Status != troupe.TaskRunning })
+		return slices.ContainsFunc(tasks, func(t wire.Task) bool {
+			return t.ID == c.id &&
+				t.Status != troupe.TaskRunning
+		})
 	})
 }
 
