@@ -58,7 +58,7 @@ func (p *place) exit(ctx context.Context, i int) error {
 		return p.park(ctx, i)
 	}
 	closing := Closing{Stay: othersIn(p.a.tree, s.Workspace), Began: p.a.st.Place.Began}
-	if len(p.a.tasks.shells) > 0 {
+	if len(p.a.tasks.own) > 0 {
 		closing.Stay = "commands still run in it"
 	}
 	ran := new([]troupe.HookRan)
