@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"slices"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -47,6 +48,27 @@ func woke(f *fold) error {
 	}
 	f.s.leave.until = later(f.s.leave.until)
 	return nil
+}
+
+// imported has a session that came from another home know nothing of the files here, and nobody's leave for anything: no
+// file from elsewhere says what was seen, asked or answered here.
+func imported(f *fold, b troupe.Imported) {
+	f.s.Session.Tally = f.s.Session.Tally.Add(b.Tally)
+	f.s.base = f.s.Session.Tally
+	f.s.Files, f.s.instructed = nil, nil
+	f.s.Authority.Rules = slices.DeleteFunc(slices.Clone(f.s.Authority.Rules), func(r troupe.Rule) bool {
+		return r.Effect != troupe.Deny || r.Managed
+	})
+	for i := range f.s.Calls {
+		c := &f.s.Calls[i]
+		c.Judged, c.Request, c.Asked, c.Answer, c.AnsweredBy, c.Granted = nil, nil, nil, nil, nil, nil
+		c.ofAuto = ofAuto{}
+	}
+	uses := slices.Clone(f.s.skills.uses)
+	for i, u := range uses {
+		uses[i] = troupe.SkillUse{Name: u.Name, Narrows: u.Narrows}
+	}
+	f.s.skills.uses = uses
 }
 
 // Open are the requests of the session that wait for an answer.

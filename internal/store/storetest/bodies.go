@@ -132,6 +132,8 @@ func bodies() []troupe.Body {
 		troupe.TeamChanged{Team: &troupe.Team{Name: "login", Description: "mends the login"},
 			Members: []troupe.Task{{ID: "s_2", Kind: troupe.TaskAgent, Name: "Bob", Background: true}}},
 		troupe.Slept{Caller: &you}, troupe.Woke{Caller: &you},
+		troupe.Imported{Caller: &you, File: "e3b0c442", Version: "v1", Folder: "/there",
+			Tally: troupe.Tally{Usage: usage, Cost: 8, Turns: 2, ToolUses: 3}},
 		troupe.VerifyStarted{Reply: 3, Refused: "it changed no file"},
 		troupe.VerifyEnded{Reply: 3, Outcome: troupe.Outcome{Session: "0123456789ab", Run: 1, Status: troupe.Completed},
 			Mail: "end:0123456789ab:1"},

@@ -1,0 +1,459 @@
+package carry
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// Format is the version of the form of a file.
+const Format = 1
+
+// Manifest is the first part of a file: what all others are.
+type Manifest struct {
+	Format int    `json:"format"`
+	Troupe string `json:"troupe"` // the version that wrote it
+	// Events is how many kinds of event that version knows.
+	Events int              `json:"events"`
+	Root   troupe.SessionID `json:"root"`
+	Name   string           `json:"name,omitempty"`
+	Folder string           `json:"folder"`
+	At     time.Time        `json:"at"`
+	// Sessions are in the order of their birth.
+	Sessions []troupe.SessionID `json:"sessions"`
+	Parts    map[string]Part    `json:"parts"`
+	// Sum is the hash of the file as it was read.
+	Sum string `json:"-"`
+}
+
+// Part is what the manifest says of another part.
+type Part struct {
+	SHA256 string `json:"sha256"`
+	Bytes  int64  `json:"bytes"`
+}
+
+// What a file may have at most.
+const (
+	mostManifest = 16 << 20
+	mostParts    = 50_000
+	mostPart     = 8 << 30
+	mostAll      = 32 << 30
+	mostRatio    = 200 // bytes for each one of the file, once there are many
+	freeRatio    = 64 << 20
+	mostSessions = 10_000
+	mostEvents   = 1_000_000
+)
+
+const manifestName = "manifest.json"
+
+// Names of parts.
+const (
+	MailPart = "mail.jsonl"
+	logs     = "logs/"
+	outputs  = "outputs/"
+	plans    = "plans/"
+	pad      = "scratchpad/"
+	folders  = "folders/"
+)
+
+// LogPart is the part with the log of a session.
+func LogPart(id troupe.SessionID) string { return logs + string(id) + ".jsonl" }
+
+// OutputPart is one with a file that a session's tools have written.
+func OutputPart(id troupe.SessionID, file string) string { return outputs + string(id) + "/" + file }
+
+// PlanPart is the one with the plan of a session.
+func PlanPart(id troupe.SessionID) string { return plans + string(id) + ".md" }
+
+// PadPart is one with a file that the agents of the tree share.
+func PadPart(file string) string { return pad + file }
+
+// FolderPart says what is kept of a session's own folder, and PackPart has the objects.
+func FolderPart(id troupe.SessionID) string { return folders + string(id) + ".json" }
+
+// PackPart is FolderPart's.
+func PackPart(id troupe.SessionID) string { return folders + string(id) + ".pack" }
+
+func refuse(why string) error {
+	return &troupe.UserError{Problem: "the file cannot be imported: " + why, Code: troupe.ExitUsage,
+		Hint: "Nothing was changed. `troupe export` writes it anew where it comes from."}
+}
+
+func newer(why string) error {
+	return &troupe.UserError{Problem: "the file cannot be imported: a newer version of troupe wrote it (" + why + ")",
+		Hint: "Nothing was changed. Install that version here first.", Code: troupe.ExitUsage, Err: troupe.ErrNewer}
+}
+
+// Stage is a folder with the parts of a file, under names of ours.
+type Stage struct {
+	Manifest
+	dir   string
+	files map[string]string // by the names of the parts
+	order []string          // of the parts
+	// events counts those that were read of all logs.
+	events int
+}
+
+// NewStage begins with an empty folder.
+func NewStage(dir string) *Stage {
+	return &Stage{dir: dir, files: map[string]string{}, Manifest: Manifest{Parts: map[string]Part{}}}
+}
+
+// Put writes a part.
+func (s *Stage) Put(name string, write func(io.Writer) error) (err error) {
+	if _, twice := s.files[name]; twice || !good(name) {
+		return fmt.Errorf("%q is no name for a part", name)
+	}
+	file := filepath.Join(s.dir, "part-"+strconv.Itoa(len(s.files)))
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	sum := sha256.New()
+	n := counter{w: io.MultiWriter(f, sum)}
+	if err = errors.Join(write(&n), f.Close()); err != nil {
+		return err
+	}
+	s.files[name], s.order = file, append(s.order, name)
+	s.Parts[name] = Part{SHA256: hex.EncodeToString(sum.Sum(nil)), Bytes: n.n}
+	return nil
+}
+
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// Has reports whether there is a part.
+func (s *Stage) Has(name string) bool { _, ok := s.files[name]; return ok }
+
+// below are the parts in a folder of the file, by the names behind it.
+func (s *Stage) below(folder string) map[string]string {
+	out := map[string]string{}
+	for name := range s.files {
+		if rest, ok := strings.CutPrefix(name, folder); ok {
+			out[rest] = name
+		}
+	}
+	return out
+}
+
+// Pads are the files that the agents share, by their names there.
+func (s *Stage) Pads() map[string]string { return s.below(pad) }
+
+// Outputs are the files that a session's tools have written, by their names.
+func (s *Stage) Outputs(id troupe.SessionID) map[string]string { return s.below(outputs + string(id) + "/") }
+
+// Log reads the log of a session.
+func (s *Stage) Log(id troupe.SessionID) ([]Line, error) {
+	var out []Line
+	err := s.each(LogPart(id), func(d *json.Decoder) error {
+		var l Line
+		err := d.Decode(&l)
+		out = append(out, l)
+		if s.events++; s.events > mostEvents {
+			return refuse(fmt.Sprintf("it has more than %d events", mostEvents))
+		}
+		return err
+	})
+	return out, err
+}
+
+// Mail reads the mail that waits.
+func (s *Stage) Mail() (out []json.RawMessage, err error) {
+	if !s.Has(MailPart) {
+		return nil, nil
+	}
+	err = s.each(MailPart, func(d *json.Decoder) error {
+		var m json.RawMessage
+		err := d.Decode(&m)
+		out = append(out, m)
+		return err
+	})
+	return out, err
+}
+
+// each reads what stands in a part, one after the other.
+func (s *Stage) each(name string, read func(*json.Decoder) error) error {
+	f, err := s.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // only read from
+	for d := json.NewDecoder(bufio.NewReader(f)); d.More(); {
+		if err := read(d); err != nil {
+			if user, ok := errors.AsType[*troupe.UserError](err); ok {
+				return user
+			}
+			return refuse(name + " cannot be read: " + err.Error())
+		}
+	}
+	return nil
+}
+
+// Open opens a part.
+func (s *Stage) Open(name string) (*os.File, error) {
+	file, ok := s.files[name]
+	if !ok {
+		return nil, refuse("it has no " + name)
+	}
+	return os.Open(file)
+}
+
+// Write writes the file.
+func (s *Stage) Write(w io.Writer) (err error) {
+	z := gzip.NewWriter(w)
+	t := tar.NewWriter(z)
+	s.Format, s.Events = Format, len(troupe.Kinds())
+	head, err := json.MarshalIndent(s.Manifest, "", "\t")
+	if err != nil {
+		return err
+	}
+	put := func(name string, size int64, from io.Reader) error {
+		err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o600, ModTime: s.At})
+		if err == nil {
+			_, err = io.Copy(t, from)
+		}
+		return err
+	}
+	if err := put(manifestName, int64(len(head)), bytes.NewReader(head)); err != nil {
+		return err
+	}
+	for _, name := range s.order {
+		f, err := s.Open(name)
+		if err == nil {
+			err = errors.Join(put(name, s.Parts[name].Bytes, f), f.Close())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return errors.Join(t.Close(), z.Close())
+}
+
+// Read takes a file apart into an empty folder.
+func Read(from io.Reader, dir string) (*Stage, error) {
+	whole := &hashed{r: from, sum: sha256.New()}
+	packed := bufio.NewReader(whole) // of which no more is taken than is of the file
+	z, err := gzip.NewReader(packed)
+	if err != nil {
+		return nil, refuse("it is none that `troupe export` has written")
+	}
+	z.Multistream(false)
+	open := &opened{r: z, from: whole}
+	t := tar.NewReader(open)
+	s := NewStage(dir)
+	if err := s.readManifest(t); err != nil {
+		return nil, err
+	}
+	for {
+		h, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, cut(err)
+		}
+		if err := s.take(h, t); err != nil {
+			return nil, err
+		}
+	}
+	for name := range s.Parts {
+		if !s.Has(name) {
+			return nil, refuse("its part " + name + " is missing")
+		}
+	}
+	if _, err := io.Copy(io.Discard, open); err != nil { // the sum of gzip stands at the end
+		return nil, cut(err)
+	}
+	if n, err := io.Copy(io.Discard, packed); err != nil || n > 0 {
+		return nil, refuse("something stands behind its end")
+	}
+	s.Sum = hex.EncodeToString(whole.sum.Sum(nil))
+	return s, nil
+}
+
+func cut(err error) error {
+	if user, ok := errors.AsType[*troupe.UserError](err); ok {
+		return user
+	}
+	return refuse("it is cut off or damaged: " + err.Error())
+}
+
+// readManifest reads the first part.
+func (s *Stage) readManifest(t *tar.Reader) error {
+	h, err := t.Next()
+	if err != nil {
+		return cut(err)
+	}
+	if h.Name != manifestName || h.Typeflag != tar.TypeReg || h.Size > mostManifest {
+		return refuse("it does not begin with what it holds")
+	}
+	data, err := io.ReadAll(io.LimitReader(t, mostManifest))
+	if err != nil {
+		return cut(err)
+	}
+	if err := json.Unmarshal(data, &s.Manifest); err != nil {
+		return refuse("what it says of itself cannot be read: " + err.Error())
+	}
+	switch {
+	case s.Format > Format:
+		return newer(fmt.Sprintf("its form is %d, and this troupe knows %d", s.Format, Format))
+	case s.Format < 1:
+		return refuse("it is none that `troupe export` has written")
+	case len(s.Sessions) == 0 || len(s.Sessions) > mostSessions || s.Sessions[0] != s.Root:
+		return refuse(fmt.Sprintf("it has %d sessions, and the first has to be %.20q", len(s.Sessions), s.Root))
+	case len(s.Parts) > mostParts:
+		return refuse(fmt.Sprintf("it has %d parts, and %d are the most", len(s.Parts), mostParts))
+	case len(s.Troupe) > 200 || len(s.Folder) > 4096 || len(s.Name) > 400:
+		return refuse("what it says of itself is too long")
+	}
+	seen := map[troupe.SessionID]bool{}
+	for _, id := range s.Sessions {
+		if _, ok := troupe.ParseSessionID(string(id)); !ok || seen[id] {
+			return refuse(fmt.Sprintf("%.20q is no id, or stands there twice", id))
+		}
+		seen[id] = true
+		if _, ok := s.Parts[LogPart(id)]; !ok {
+			return refuse("it has no log of session " + string(id))
+		}
+	}
+	all := int64(0)
+	for name, p := range s.Parts {
+		if !good(name) || !seen[ofPart(name, s.Root)] {
+			return refuse(fmt.Sprintf("%.200q is no name for a part", name))
+		}
+		if all += p.Bytes; p.Bytes < 0 || p.Bytes > mostPart || all > mostAll {
+			return refuse(fmt.Sprintf("it is too large: %s has %d bytes", name, p.Bytes))
+		}
+	}
+	return nil
+}
+
+// take reads a part into a file of our naming.
+func (s *Stage) take(h *tar.Header, from io.Reader) error {
+	p, ok := s.Parts[h.Name]
+	switch {
+	case !ok:
+		return refuse(fmt.Sprintf("%.200q is not among its parts", h.Name))
+	case s.Has(h.Name):
+		return refuse(fmt.Sprintf("its part %s is there twice", h.Name))
+	case h.Typeflag != tar.TypeReg || h.PAXRecords["GNU.sparse.major"] != "" || h.PAXRecords["GNU.sparse.map"] != "":
+		return refuse(fmt.Sprintf("its part %s is no plain file", h.Name))
+	case h.Size != p.Bytes:
+		return refuse(fmt.Sprintf("its part %s has %d bytes, and should have %d", h.Name, h.Size, p.Bytes))
+	}
+	err := s.Put(h.Name, func(w io.Writer) error {
+		n, err := io.Copy(w, from)
+		if err == nil && n != p.Bytes {
+			err = io.ErrUnexpectedEOF
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum):
+		return cut(err)
+	case err != nil:
+		return err
+	case s.Parts[h.Name].SHA256 != p.SHA256:
+		return refuse(fmt.Sprintf("its part %s was changed: it is not the one that was written", h.Name))
+	}
+	return nil
+}
+
+// good reports whether a name is one of a part.
+func good(name string) bool {
+	dir, base := path.Split(name)
+	id, ext, _ := strings.Cut(base, ".")
+	_, session := troupe.ParseSessionID(id)
+	switch dir {
+	case "":
+		return name == MailPart
+	case logs:
+		return session && ext == "jsonl"
+	case plans:
+		return session && ext == "md"
+	case folders:
+		return session && (ext == "json" || ext == "pack")
+	}
+	if rest, ok := strings.CutPrefix(name, outputs); ok {
+		id, file, _ := strings.Cut(rest, "/")
+		_, session = troupe.ParseSessionID(id)
+		return session && GoodFile(file)
+	}
+	rest, ok := strings.CutPrefix(name, pad)
+	return ok && fs.ValidPath(rest) && rest != "." && len(rest) <= 1000 && strings.Count(rest, "/") < 50 &&
+		!strings.ContainsAny(rest, "\\\x00:") && filepath.IsLocal(filepath.FromSlash(rest))
+}
+
+// GoodFile reports whether a file of outputs has a name as those have.
+func GoodFile(name string) bool {
+	return name != "" && len(name) <= 200 && name[0] != '.' && strings.Trim(name,
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == ""
+}
+
+// ofPart is the session that a part is of.
+func ofPart(name string, root troupe.SessionID) troupe.SessionID {
+	dir, rest, _ := strings.Cut(name, "/")
+	if dir == "outputs" {
+		id, _, _ := strings.Cut(rest, "/")
+		return troupe.SessionID(id)
+	}
+	if rest == "" || dir == "scratchpad" {
+		return root
+	}
+	id, _, _ := strings.Cut(rest, ".")
+	return troupe.SessionID(id)
+}
+
+// hashed takes the hash of what is read.
+type hashed struct {
+	r   io.Reader
+	sum hash.Hash
+	n   int64
+}
+
+func (h *hashed) Read(b []byte) (int, error) {
+	n, err := h.r.Read(b)
+	h.sum.Write(b[:n])
+	h.n += int64(n)
+	return n, err
+}
+
+// opened reads what a packed file holds, for as long as that is not out of all proportion.
+type opened struct {
+	r    io.Reader
+	from *hashed
+	n    int64
+}
+
+func (o *opened) Read(b []byte) (int, error) {
+	n, err := o.r.Read(b)
+	if o.n += int64(n); o.n > mostAll || o.n > freeRatio && o.n > mostRatio*o.from.n {
+		return n, refuse(fmt.Sprintf("it is too large: %d bytes of it hold %d", o.from.n, o.n))
+	}
+	return n, err
+}
