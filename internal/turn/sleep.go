@@ -54,14 +54,14 @@ func woke(f *fold) error {
 // file from elsewhere says what was seen, asked or answered here.
 func imported(f *fold, b troupe.Imported) {
 	f.s.Session.Tally = f.s.Session.Tally.Add(b.Tally)
-	f.s.base = f.s.Session.Tally
+	f.s.base = f.s.base.Add(b.Tally)
 	f.s.Files, f.s.instructed = nil, nil
 	f.s.Authority.Rules = slices.DeleteFunc(slices.Clone(f.s.Authority.Rules), func(r troupe.Rule) bool {
 		return r.Effect != troupe.Deny || r.Managed
 	})
 	for i := range f.s.Calls {
 		c := &f.s.Calls[i]
-		c.Judged, c.Request, c.Asked, c.Answer, c.AnsweredBy, c.Granted = nil, nil, nil, nil, nil, nil
+		c.Judged, c.Asked, c.Answer, c.AnsweredBy, c.Granted = nil, nil, nil, nil, nil
 		c.ofAuto = ofAuto{}
 	}
 	uses := slices.Clone(f.s.skills.uses)

@@ -91,6 +91,13 @@ func FolderPart(id troupe.SessionID) string { return folders + string(id) + ".js
 // PackPart is FolderPart's.
 func PackPart(id troupe.SessionID) string { return folders + string(id) + ".pack" }
 
+// FolderOf is whose folder a part tells of; false: it is another part.
+func FolderOf(name string) (troupe.SessionID, bool) {
+	id, ok := strings.CutPrefix(name, folders)
+	id, json := strings.CutSuffix(id, ".json")
+	return troupe.SessionID(id), ok && json
+}
+
 func refuse(why string) error {
 	return &troupe.UserError{Problem: "the file cannot be imported: " + why, Code: troupe.ExitUsage,
 		Hint: "Nothing was changed. `troupe export` writes it anew where it comes from."}
@@ -165,7 +172,9 @@ func (s *Stage) below(folder string) map[string]string {
 func (s *Stage) Pads() map[string]string { return s.below(pad) }
 
 // Outputs are the files that a session's tools have written, by their names.
-func (s *Stage) Outputs(id troupe.SessionID) map[string]string { return s.below(outputs + string(id) + "/") }
+func (s *Stage) Outputs(id troupe.SessionID) map[string]string {
+	return s.below(outputs + string(id) + "/")
+}
 
 // Log reads the log of a session.
 func (s *Stage) Log(id troupe.SessionID) ([]Line, error) {
@@ -405,8 +414,13 @@ func good(name string) bool {
 		return session && GoodFile(file)
 	}
 	rest, ok := strings.CutPrefix(name, pad)
-	return ok && fs.ValidPath(rest) && rest != "." && len(rest) <= 1000 && strings.Count(rest, "/") < 50 &&
-		!strings.ContainsAny(rest, "\\\x00:") && filepath.IsLocal(filepath.FromSlash(rest))
+	return ok && GoodPad(rest)
+}
+
+// GoodPad reports whether a name can be that of a file which agents share, below their folder.
+func GoodPad(name string) bool {
+	return fs.ValidPath(name) && name != "." && len(name) <= 1000 && strings.Count(name, "/") < 50 &&
+		!strings.ContainsAny(name, "\\\x00:") && filepath.IsLocal(filepath.FromSlash(name))
 }
 
 // GoodFile reports whether a file of outputs has a name as those have.
@@ -422,7 +436,7 @@ func ofPart(name string, root troupe.SessionID) troupe.SessionID {
 		id, _, _ := strings.Cut(rest, "/")
 		return troupe.SessionID(id)
 	}
-	if rest == "" || dir == "scratchpad" {
+	if rest == "" || dir == "scratchpad" || dir == "folders" {
 		return root
 	}
 	id, _, _ := strings.Cut(rest, ".")

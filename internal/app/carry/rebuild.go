@@ -49,8 +49,11 @@ type Carried struct {
 	// Was is the session as it was, and Ended are the calls that were open, by the names of their tools.
 	Was   troupe.Session
 	Ended []string
-	// Memory: it had one, which stays there.
-	Memory bool
+	// Memory: it had one, which stays there. Granted counts the rules that allowed something there, and Mode is the one
+	// that it had.
+	Memory  bool
+	Granted int
+	Mode    troupe.Mode
 	// wasAt are the numbers that its events have by those that they had; those that did not come have the one before.
 	wasAt []int64
 	came  map[int64]bool
@@ -466,7 +469,11 @@ func (t *Tree) created(c *Carried, was *turn.State, b troupe.Created) (troupe.Bo
 		f.Seq = up.wasAt[f.Seq]
 	}
 	// What takes away holds on, as it was at the end.
+	c.Mode = was.Authority.Mode
 	for _, r := range was.Authority.Rules {
+		if r.Effect == troupe.Allow {
+			c.Granted++
+		}
 		d := troupe.Rule{Effect: troupe.Deny, Text: r.Text, Source: t.here.DenySource}
 		if r.Effect == troupe.Deny && len(r.Text) < 4096 && !slices.Contains(b.Authority.Rules, d) {
 			b.Authority.Rules = append(b.Authority.Rules, d)
