@@ -126,7 +126,7 @@ func (a undoing) history(ctx context.Context, root troupe.SessionID) (*history, 
 			if err != nil {
 				return err
 			}
-			l := logReader{h: h, intent: known.Intent, agent: names[s.ID], first: first[s.ID]}
+			l := logReader{h: h, intent: known.Intent, agent: names[s.ID], first: first[s.ID], wall: wallOf(events)}
 			if n := min(l.first, len(h.turns)); n > 0 {
 				l.at = h.turns[n-1].At // nobody works before being asked to, whatever the clock says
 			}
@@ -237,6 +237,36 @@ type logReader struct {
 	marks   []mark
 	unsaved []unsaved
 	seq     int64 // of the event
+	wall    int64 // event behind which undo does not look: what is before it came from another home; 0: there is none
+}
+
+// wallOf is the last event by which a session came from another home.
+func wallOf(events []troupe.Event) (seq int64) {
+	for _, e := range events {
+		if e.Body.Kind() == troupe.KindImported {
+			seq = e.Seq
+		}
+	}
+	return seq
+}
+
+// behind takes from an event that came from another home what has no part in what can be put back.
+func (l *logReader) behind(e troupe.Event) {
+	switch b := e.Body.(type) {
+	case troupe.ToolStarted, troupe.ToolFinished, troupe.WorkspaceMerged:
+		return
+	case troupe.Ended:
+		if w := b.Outcome.Workspace; w != nil && w.Run != nil {
+			l.checkpoint(*w.Run, 0)
+		}
+	case troupe.MailDelivered:
+		for i := range b.Mail {
+			b.Mail[i].Ended, b.Mail[i].Forked = nil, nil
+		}
+		l.take(e)
+	default:
+		l.take(e)
+	}
 }
 
 // place is where in the history a command stands.
@@ -248,6 +278,14 @@ func (l *logReader) event(e troupe.Event) {
 	}
 	l.seq = e.Seq
 	defer l.marked()
+	if e.Seq < l.wall {
+		l.behind(e)
+		return
+	}
+	l.take(e)
+}
+
+func (l *logReader) take(e troupe.Event) {
 	switch b := e.Body.(type) {
 	case troupe.Created:
 		if l.work = b.Workspace; l.work.Kind.Made() {
