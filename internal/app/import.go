@@ -131,6 +131,10 @@ func (x *importing) isNew(ctx context.Context) error {
 		if name == "" {
 			return nil
 		}
+		if s, err := r.Session(troupe.SessionID(name[strings.LastIndexByte(name, '-')+1:])); err == nil {
+			return &troupe.UserError{Problem: fmt.Sprintf("the name %q ends as the plan of session %s does", name, s.ID),
+				Hint: "Give this one another name: --name NAME", Code: troupe.ExitUsage}
+		}
 		named, err := r.Sessions(store.Filter{Name: name, RootsOnly: true, Limit: 1})
 		if err == nil && len(named) > 0 {
 			err = &troupe.UserError{Problem: fmt.Sprintf("there is a session named %q already (%s)", name, named[0].ID),
@@ -308,7 +312,8 @@ func (x *importing) output(there string) string {
 func (x *importing) free(context.Context) error {
 	for _, c := range x.logs {
 		s := c.State.Session
-		if !x.stage.Has(carry.PlanPart(s.ID)) {
+		comes := x.stage.Has(carry.PlanPart(s.ID))
+		if !comes && c.State.Authority.Planning == nil {
 			continue
 		}
 		file := plansOf(x.a).File(s)
@@ -316,7 +321,9 @@ func (x *importing) free(context.Context) error {
 			return &troupe.UserError{Problem: file + " is there already, and is the plan of another session",
 				Hint: "Give this one another name: --name NAME", Code: troupe.ExitUsage}
 		}
-		x.making.Plans = append(x.making.Plans, file)
+		if comes {
+			x.making.Plans = append(x.making.Plans, file)
+		}
 	}
 	for id, away := range x.away {
 		if ws, ok := x.places[id]; !ok || ws.Kind != away.Workspace.Kind {

@@ -54,6 +54,7 @@ const (
 	mostManifest = 16 << 20
 	mostParts    = 50_000
 	mostPart     = 8 << 30
+	mostText     = 512 << 20 // of what is read whole
 	mostAll      = 32 << 30
 	mostRatio    = 200 // bytes for each one of the file, once there are many
 	freeRatio    = 64 << 20
@@ -355,7 +356,11 @@ func (s *Stage) readManifest(t *tar.Reader) error {
 		if !good(name) || !seen[ofPart(name, s.Root)] {
 			return refuse(fmt.Sprintf("%.200q is no name for a part", name))
 		}
-		if all += p.Bytes; p.Bytes < 0 || p.Bytes > mostPart || all > mostAll {
+		most := int64(mostPart)
+		if strings.Contains(path.Ext(name), ".json") || strings.HasPrefix(name, plans) {
+			most = mostText
+		}
+		if all += p.Bytes; p.Bytes < 0 || p.Bytes > most || all > mostAll {
 			return refuse(fmt.Sprintf("it is too large: %s has %d bytes", name, p.Bytes))
 		}
 	}

@@ -406,9 +406,12 @@ func (t *Tree) Unread(line json.RawMessage) (*troupe.Mail, error) {
 // content is what a person, a tool or the runtime may have said.
 func content(blocks []troupe.Block) []troupe.Block {
 	return slices.DeleteFunc(blocks, func(b troupe.Block) bool {
-		return b.Type != troupe.TextBlock && (b.Type != troupe.ImageBlock || b.Image == nil)
+		return b.Type != troupe.TextBlock && (b.Type != troupe.ImageBlock || b.Image == nil ||
+			!slices.Contains(pictures(), b.Image.MediaType))
 	})
 }
+
+func pictures() []string { return []string{"image/png", "image/jpeg", "image/gif", "image/webp"} }
 
 // reply is what a model may have said: its calls stand in their order.
 func reply(b troupe.Replied) ([]troupe.Block, error) {
@@ -422,9 +425,7 @@ func reply(b troupe.Replied) ([]troupe.Block, error) {
 			}
 			calls++
 		case troupe.TextBlock, troupe.ThinkingBlock:
-		case troupe.ImageBlock, troupe.ResultBlock, troupe.OpaqueBlock:
-			continue
-		default:
+		default: // it has no other words, or they are for a provider alone
 			continue
 		}
 		out = append(out, block)
@@ -454,7 +455,7 @@ func (t *Tree) created(c *Carried, was *turn.State, b troupe.Created) (troupe.Bo
 		return nil, err
 	}
 	if was.Session.Parent == "" {
-		b.Name = cmp.Or(t.here.Name, b.Name)
+		b.Name = cmp.Or(t.here.Name, t.manifest.Name)
 		b.Caller, b.Caps = &t.here.Caller, &t.here.Caps
 		b.Settings = &troupe.Settings{Policy: troupe.DefaultPolicy()}
 		b.Background, b.Fork, p.Team = false, nil, ""

@@ -6,8 +6,8 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// bodies returns a body of every kind with every field set.
-func bodies() []troupe.Body {
+// Bodies returns a body of every kind with every field set.
+func Bodies() []troupe.Body {
 	usage := troupe.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4}
 	tally := troupe.Tally{Usage: usage, Cost: 5, Turns: 6, ToolUses: 7}
 	decision := troupe.Decision{
