@@ -8,8 +8,6 @@ type Imported struct {
 	File    string  `json:"file"`              // hex SHA-256 of the file
 	Version string  `json:"version,omitempty"` // of the Troupe that wrote it
 	Folder  string  `json:"folder,omitempty"`  // in which the session worked there
-	// Tally is what it had cost there that no other event of the log says.
-	Tally Tally `json:"tally,omitzero"`
 }
 
 // Kind implements Body.

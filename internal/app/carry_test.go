@@ -196,7 +196,8 @@ func (f *carriedFile) bytes() []byte {
 	z := gzip.NewWriter(&out)
 	w := tar.NewWriter(z)
 	put := func(name string, body []byte) {
-		err = errors.Join(err, w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(body)), Mode: 0o600}))
+		err = errors.Join(err, w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(body)),
+			Mode: 0o600}))
 		_, werr := w.Write(body)
 		err = errors.Join(err, werr)
 	}
@@ -248,14 +249,23 @@ func TestImportRefuses(t *testing.T) {
 		want   string
 		change func(f *carriedFile) []byte
 	}{
-		"nothing":      {"none that `troupe export` has written", func(*carriedFile) []byte { return nil }},
-		"cut off":      {"cut off", func(*carriedFile) []byte { return data[:len(data)-40] }},
-		"half":         {"cut off", func(*carriedFile) []byte { return data[:len(data)/2] }},
-		"more":         {"behind its end", func(*carriedFile) []byte { return append(slices.Clone(data), data...) }},
-		"a part":       {"was changed", func(f *carriedFile) []byte { f.stale = true; f.parts["mail.jsonl"][3]++; return f.bytes() }},
-		"newer form":   {"a newer version", func(f *carriedFile) []byte { f.manifest["format"] = 2; return f.bytes() }},
-		"newer event":  {"a newer version", func(f *carriedFile) []byte { f.set(root, "session.started", "x", 1); return renamed(f, root) }},
-		"missing part": {"has no log", func(f *carriedFile) []byte { delete(f.parts, "logs/"+string(kid)+".jsonl"); return f.bytes() }},
+		"nothing": {"none that `troupe export` has written", func(*carriedFile) []byte { return nil }},
+		"cut off": {"cut off", func(*carriedFile) []byte { return data[:len(data)-40] }},
+		"half":    {"cut off", func(*carriedFile) []byte { return data[:len(data)/2] }},
+		"more":    {"behind its end", func(*carriedFile) []byte { return append(slices.Clone(data), data...) }},
+		"a part": {"was changed",
+			func(f *carriedFile) []byte { f.stale = true; f.parts["mail.jsonl"][3]++; return f.bytes() }},
+		"newer form": {"a newer version", func(f *carriedFile) []byte { f.manifest["format"] = 2; return f.bytes() }},
+		"newer event": {"a newer version", func(f *carriedFile) []byte {
+			f.set(root, "session.started", "x",
+				1)
+			return renamed(f, root)
+		}},
+		"missing part": {"has no log", func(f *carriedFile) []byte {
+			delete(f.parts,
+				"logs/"+string(kid)+".jsonl")
+			return f.bytes()
+		}},
 		"part not there": {"is missing", func(f *carriedFile) []byte {
 			f.stale = true
 			delete(f.parts, "mail.jsonl")
@@ -301,9 +311,17 @@ func TestImportRefuses(t *testing.T) {
 			parts["mail.jsonl"] = map[string]any{"sha256": "", "bytes": -5}
 			return f.bytes()
 		}},
-		"a bomb":     {"too large", func(f *carriedFile) []byte { f.parts["mail.jsonl"] = zeros; return f.bytes() }},
-		"twice born": {"stands there twice", func(f *carriedFile) []byte { f.manifest["sessions"] = []any{root, kid, kid}; return f.bytes() }},
-		"no id":      {"is no id", func(f *carriedFile) []byte { f.manifest["sessions"] = []any{root, "../../etc"}; return f.bytes() }},
+		"a bomb": {"too large", func(f *carriedFile) []byte { f.parts["mail.jsonl"] = zeros; return f.bytes() }},
+		"twice born": {"stands there twice", func(f *carriedFile) []byte {
+			f.manifest["sessions"] = []any{root, kid,
+				kid}
+			return f.bytes()
+		}},
+		"no id": {"is no id", func(f *carriedFile) []byte {
+			f.manifest["sessions"] = []any{root,
+				"../../etc"}
+			return f.bytes()
+		}},
 		"child first": {"the first has to be", func(f *carriedFile) []byte {
 			f.manifest["sessions"] = []any{kid, root}
 			return f.bytes()
@@ -325,18 +343,19 @@ func TestImportRefuses(t *testing.T) {
 			f.log(root, func(e []map[string]any) []map[string]any { return append(e[:1], e[2:]...) })
 			return f.bytes()
 		}},
-		"two births": {"cannot happen", func(f *carriedFile) []byte { f.add(root, troupe.Created{}); return f.bytes() }},
+		"two births": {"cannot happen", func(f *carriedFile) []byte {
+			f.add(root,
+				troupe.Created{})
+			return f.bytes()
+		}},
 		"a name that leads out": {"no name that an agent can have", func(f *carriedFile) []byte {
 			f.set(kid, "session.created", "name", "../../x")
 			return f.bytes()
 		}},
-		"another's child": {"speaks of session", func(f *carriedFile) []byte {
-			f.set(root, "tool.started", "child", stranger)
-			return f.bytes()
-		}},
 		"a call out of order": {"is not what it says", func(f *carriedFile) []byte {
-			f.set(kid, "model.replied", "blocks", []any{map[string]any{"type": "call", "call": map[string]any{"reply": 1,
-				"index": 7, "name": "Bash", "input": "{}"}}})
+			f.set(kid, "model.replied", "blocks", []any{map[string]any{"type": "call",
+				"call": map[string]any{"reply": 1,
+					"index": 7, "name": "Bash", "input": "{}"}}})
 			f.log(kid, func(e []map[string]any) []map[string]any { return e[:5] })
 			return f.bytes()
 		}},
@@ -345,7 +364,8 @@ func TestImportRefuses(t *testing.T) {
 			return f.bytes()
 		}},
 		"a folder of nobody": {"the file does not have", func(f *carriedFile) []byte {
-			f.set(kid, "session.created", "workspace", map[string]any{"kind": "worktree", "owner": stranger, "name": "x",
+			f.set(kid, "session.created", "workspace", map[string]any{"kind": "worktree", "owner": stranger,
+				"name": "x",
 				"from": "/", "of": "/", "top": "/etc", "folder": "/etc"})
 			return f.bytes()
 		}},
@@ -359,7 +379,8 @@ func TestImportRefuses(t *testing.T) {
 			t.Parallel()
 			a := openHome(t, t.TempDir())
 			_, err := Import(t.Context(), a, troupe.You(troupe.SurfaceCommand),
-				bytes.NewReader(x.change(takeApart(t, data, root, kid))), wire.Import{Cwd: t.TempDir(), Model: "script:s.yaml"})
+				bytes.NewReader(x.change(takeApart(t, data, root, kid))),
+				wire.Import{Cwd: t.TempDir(), Model: "script:s.yaml"})
 			var user *troupe.UserError
 			if err == nil || !strings.Contains(err.Error(), x.want) || !errors.As(err, &user) {
 				t.Errorf("it was said: %v", err)
@@ -391,28 +412,32 @@ func TestImportGivesNothing(t *testing.T) {
 		map[string]any{"effect": "deny", "text": "Read(//secret)", "source": canary, "folder": "/" + canary}}
 	for _, id := range []troupe.SessionID{root, kid} {
 		for path, v := range map[string]any{
-			"authority":        map[string]any{"mode": "bypassPermissions", "rules": allow, "auto_model": canary},
-			"cwd":              "/" + canary,
-			"caps":             map[string]any{"max_total": 1_000_000, "max_depth": 9, "max_cost": 1},
-			"settings":         map[string]any{"definitions": canary, "fallback": canary, "ask_for": 5, "fork": true, "policy": map[string]any{}},
-			"profile.mode":     "bypassPermissions",
-			"profile.sandbox":  "none",
-			"profile.source":   canary,
-			"profile.offer":    canary,
-			"profile.memory":   map[string]any{"scope": "user", "folder": "/" + canary, "only": []any{"Write"}},
-			"profile.skills":   []any{canary},
-			"profile.limits":   map[string]any{"max_turns": 0, "max_cost": 0},
-			"profile.evil":     canary,
-			"caller":           map[string]any{"name": canary, "right": "owner"},
-			"workspace":        map[string]any{"kind": "shared_ro", "owner": kid, "from": "/" + canary, "of": "/", "top": "/", "folder": "/" + canary},
+			"authority": map[string]any{"mode": "bypassPermissions", "rules": allow, "auto_model": canary},
+			"cwd":       "/" + canary,
+			"caps":      map[string]any{"max_total": 1_000_000, "max_depth": 9, "max_cost": 1},
+			"settings": map[string]any{"definitions": canary, "fallback": canary, "ask_for": 5, "fork": true,
+				"policy": map[string]any{}},
+			"profile.mode":    "bypassPermissions",
+			"profile.sandbox": "none",
+			"profile.source":  canary,
+			"profile.offer":   canary,
+			"profile.memory":  map[string]any{"scope": "user", "folder": "/" + canary, "only": []any{"Write"}},
+			"profile.skills":  []any{canary},
+			"profile.limits":  map[string]any{"max_turns": 0, "max_cost": 0},
+			"profile.evil":    canary,
+			"caller":          map[string]any{"name": canary, "right": "owner"},
+			"workspace": map[string]any{"kind": "shared_ro", "owner": kid, "from": "/" + canary, "of": "/",
+				"top": "/", "folder": "/" + canary},
 			"profile.Mode":     "bypassPermissions",
 			"profile.settings": map[string]any{"hooks": canary},
 		} {
 			f.set(id, "session.created", path, v)
 		}
 		f.set(id, "mail.delivered", "mail", []any{
-			map[string]any{"id": "p", "root": root, "to": id, "kind": "prompt", "blocks": []any{map[string]any{"type": "text",
-				"text": "go", "raw": canary, "provider": "anthropic"}, map[string]any{"type": "opaque", "raw": canary}},
+			map[string]any{"id": "p", "root": root, "to": id, "kind": "prompt",
+				"blocks": []any{map[string]any{"type": "text",
+					"text": "go", "raw": canary, "provider": "anthropic"},
+					map[string]any{"type": "opaque", "raw": canary}},
 				"uses":   map[string]any{"name": "s", "file": canary, "folder": "/" + canary, "model": canary},
 				"read":   []any{map[string]any{"path": "/" + canary, "hash": canary}},
 				"caller": map[string]any{"name": canary, "right": "owner"}},
@@ -426,7 +451,8 @@ func TestImportGivesNothing(t *testing.T) {
 	f.set(root, "tool.finished", "denied", map[string]any{"effect": "deny", "step": "mode", "grant": canary})
 	f.set(root, "tool.started", "decision", map[string]any{"effect": "allow", "step": "x", "opens": []any{"/" + canary},
 		"grant": canary})
-	f.set(root, "tool.finished", "task", map[string]any{"id": "b1.0", "kind": "shell", "name": "x", "output": "/etc/" + canary})
+	f.set(root, "tool.finished", "task", map[string]any{"id": "b1.0", "kind": "shell", "name": "x",
+		"output": "/etc/" + canary})
 	f.set(root, "model.replied", "cost", -1_000_000_000_000_000)
 	f.set(root, "model.replied", "usage", map[string]any{"input": -5, "output": -7})
 	f.set(root, "model.sealed", "reserved", map[string]any{"tokens": -500, "cost": -500})
@@ -435,8 +461,9 @@ func TestImportGivesNothing(t *testing.T) {
 		{Effect: troupe.Deny, Text: "Bash(rm *)", Source: "x"}}}},
 		troupe.SettingsChanged{Settings: troupe.Settings{Definitions: canary, Given: troupe.Given{MaxTotal: 1 << 30}}},
 		troupe.HookRan{Event: troupe.HookSessionStart, Said: canary})
-	f.add(kid, troupe.RequestAnswered{ID: troupe.NewRequestID(kid, troupe.Coord{Reply: 1}, 1), Reply: 1, Effect: troupe.Allow,
-		By: canary, Rule: canary, Mail: canary,
+	f.add(kid, troupe.RequestAnswered{ID: troupe.NewRequestID(kid, troupe.Coord{Reply: 1}, 1), Reply: 1,
+		Effect: troupe.Allow,
+		By:     canary, Rule: canary, Mail: canary,
 		Caller: &troupe.Caller{Name: canary, Right: troupe.RightOwner}},
 		troupe.ToolJudged{Reply: 1, Judgement: troupe.Judgement{By: canary, Effect: troupe.Allow, Input: canary}},
 		troupe.AutoAsked{Reply: 1, Model: canary, Reserved: troupe.Reservation{Tokens: -5000}},
@@ -465,7 +492,8 @@ func TestImportGivesNothing(t *testing.T) {
 			t.Errorf("requests: %+v, %v", rows, err)
 		}
 		tree, err := r.Tree(root)
-		if err != nil || tree.Tally.Cost < 0 || tree.Reserved != (troupe.Reservation{}) || tree.Caps.MaxTotal == 1_000_000 ||
+		if err != nil || tree.Tally.Cost < 0 || tree.Reserved != (troupe.Reservation{}) ||
+			tree.Caps.MaxTotal == 1_000_000 ||
 			tree.Tally.Usage.Input < 0 {
 			t.Errorf("the tree: %+v, %v", tree, err)
 		}
@@ -484,7 +512,8 @@ func TestImportGivesNothing(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if st.Session.Cwd != dir || st.Session.AsleepAt.IsZero() || st.Authority.Mode != "" || st.Profile.Mode != "" ||
+			if st.Session.Cwd != dir || st.Session.AsleepAt.IsZero() || st.Authority.Mode != "" ||
+				st.Profile.Mode != "" ||
 				st.Profile.Sandbox != "" || st.Profile.Memory != nil || len(st.Files) > 0 || len(turn.Open(&st)) > 0 ||
 				slices.Contains(st.Profile.Tools, "Write") || st.Settings.Given != (troupe.Given{}) ||
 				st.Profile.Source != "another home" {

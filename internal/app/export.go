@@ -15,7 +15,6 @@ import (
 	"github.com/troupe-dev/troupe/internal/app/carry"
 	"github.com/troupe-dev/troupe/internal/disk"
 	"github.com/troupe-dev/troupe/internal/store"
-	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/internal/workspace/worktree"
 )
 
@@ -26,60 +25,56 @@ type ExportTo struct {
 }
 
 // Export writes a tree that sleeps, or has ended, for another home. It changes nothing here.
-func Export(ctx context.Context, a *App, root troupe.SessionID, to ExportTo) (out wire.Exported, err error) {
+func Export(ctx context.Context, a *App, root troupe.SessionID, to ExportTo) (left []string, err error) {
 	s, err := a.trees.session(ctx, root)
 	if err != nil {
-		return out, err
+		return nil, err
 	}
 	root = s.Root
 	t, err := a.tree(ctx, root)
 	if err != nil {
-		return out, err
+		return nil, err
 	}
 	s = t.Sessions[0]
 	name := cmp.Or(s.Name, string(s.ID))
 	if t.Running || s.AsleepAt.IsZero() && anyLive(t.Sessions) {
-		return out, &troupe.UserError{Problem: fmt.Sprintf("session %s has not ended, and is not asleep", name),
+		return nil, &troupe.UserError{Problem: fmt.Sprintf("session %s has not ended, and is not asleep", name),
 			Hint: "Put it away first: troupe sleep " + name, Code: troupe.ExitUsage}
 	}
 	if to.Out == nil {
 		if err := Unwritten(to.File); err != nil {
-			return out, err
+			return nil, err
 		}
 	}
 	// An import takes what lies there for what a killed one has left.
 	ctx, release, err := worktree.Writing(ctx, a.keeper, a.dirs.Outputs())
 	if err != nil {
-		return out, err
+		return nil, err
 	}
 	defer release()
 	dir, err := importFolder(a)
 	if err != nil {
-		return out, err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, disk.RemoveTree(dir)) }()
 	x := exporting{a: a, stage: carry.NewStage(dir)}
 	x.stage.Troupe, x.stage.Root, x.stage.Name, x.stage.Folder, x.stage.At = a.env.Version, root, s.Name, s.Cwd,
 		a.env.Now().UTC()
 	if err := x.all(ctx, t); err != nil {
-		return out, err
+		return nil, err
 	}
-	out = wire.Exported{Session: root, Name: s.Name, File: to.File, Agents: len(t.Sessions) - 1, Left: x.left}
 	if to.Out != nil {
-		return out, x.stage.Write(to.Out)
+		return x.left, x.stage.Write(to.Out)
 	}
 	temp, err := disk.Draft(to.File, 0o600, x.stage.Write)
 	if err == nil {
-		if err = Unwritten(to.File); err != nil {
-			return out, errors.Join(err, os.Remove(temp))
-		}
 		err = disk.Settle(temp, to.File)
 	}
 	if err != nil {
-		return out, &troupe.UserError{Problem: "the session cannot be exported: " + err.Error(), Err: err,
+		return nil, &troupe.UserError{Problem: "the session cannot be exported: " + err.Error(), Err: err,
 			Hint: "It is as it was. Name another file: troupe export " + name + " -o FILE"}
 	}
-	return out, nil
+	return x.left, nil
 }
 
 // importFolder makes a folder for the parts of a file on its way.
@@ -115,11 +110,11 @@ func (x *exporting) all(ctx context.Context, t Tree) error {
 		}
 		for _, s := range sessions {
 			x.stage.Sessions = append(x.stage.Sessions, s.ID)
-			if err := x.stage.Put(carry.LogPart(s.ID), func(w io.Writer) error { return writeLog(r, s.ID, w) }); err != nil {
-				return fmt.Errorf("write the log of session %s: %w", s.ID, err)
-			}
+			err = errors.Join(err, x.stage.Put(carry.LogPart(s.ID),
+				func(w io.Writer) error { return writeLog(r, s.ID, w) }))
 		}
-		return x.stage.Put(carry.MailPart, func(w io.Writer) error { return writeMail(r, root.ID, w) })
+		return errors.Join(err,
+			x.stage.Put(carry.Mail, func(w io.Writer) error { return writeMail(r, root.ID, w) }))
 	})
 	if err != nil {
 		return err
@@ -183,8 +178,9 @@ func (x *exporting) files(s troupe.Session) error {
 		return err
 	}
 	for _, e := range entries {
-		if e.Type().IsRegular() && carry.GoodFile(e.Name()) {
-			if err := x.file(carry.OutputPart(s.ID, e.Name()), filepath.Join(dir, e.Name())); err != nil {
+		part := carry.Outputs + string(s.ID) + "/" + e.Name()
+		if e.Type().IsRegular() && carry.Good(part) {
+			if err := x.file(part, filepath.Join(dir, e.Name())); err != nil {
 				return err
 			}
 		}
@@ -224,11 +220,12 @@ func (x *exporting) shared(root troupe.SessionID) error {
 		if err != nil {
 			return err
 		}
-		if !e.Type().IsRegular() || !carry.GoodPad(filepath.ToSlash(name)) {
+		part := carry.Pads + filepath.ToSlash(name)
+		if !e.Type().IsRegular() || !carry.Good(part) {
 			x.left = append(x.left, "in the scratchpad: "+troupe.VisibleLine(name)+", which is no plain file")
 			return nil
 		}
-		return x.file(carry.PadPart(filepath.ToSlash(name)), path)
+		return x.file(part, path)
 	})
 }
 
@@ -249,7 +246,7 @@ func (x *exporting) folders(ctx context.Context, t Tree) error {
 		ws := row.Workspace
 		var away worktree.Away
 		var some bool
-		if err := x.stage.Put(carry.PackPart(ws.Owner), func(w io.Writer) (err error) {
+		if err := x.stage.Put(carry.Folders+string(ws.Owner)+".pack", func(w io.Writer) (err error) {
 			away, some, err = worktree.Pack(ctx, x.a.keeper, ws, w)
 			return err
 		}); err != nil {
@@ -258,7 +255,7 @@ func (x *exporting) folders(ctx context.Context, t Tree) error {
 		if !some {
 			continue
 		}
-		if err := x.stage.Put(carry.FolderPart(ws.Owner), func(w io.Writer) error {
+		if err := x.stage.Put(carry.Folders+string(ws.Owner)+".json", func(w io.Writer) error {
 			return json.NewEncoder(w).Encode(away)
 		}); err != nil {
 			return err

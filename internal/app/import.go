@@ -124,7 +124,8 @@ func (x *importing) isNew(ctx context.Context) error {
 			}
 			what := fmt.Sprintf("session %s", cmp.Or(s.Name, string(s.ID)))
 			return &troupe.UserError{Problem: what + " is in this home already: it has the id " + string(id),
-				Hint: fmt.Sprintf("Go on with that one: troupe --resume %s, or troupe wake %s if it is asleep. To have "+
+				Hint: fmt.Sprintf("Go on with that one: troupe --resume %s, or troupe wake %s if it is asleep. To "+
+					"have "+
 					"the one of the file in its place, first: troupe rm %s", s.Root, s.Root, s.Root),
 				Code: troupe.ExitUsage, Err: troupe.ErrExists}
 		}
@@ -132,7 +133,8 @@ func (x *importing) isNew(ctx context.Context) error {
 			return nil
 		}
 		if s, err := r.Session(troupe.SessionID(name[strings.LastIndexByte(name, '-')+1:])); err == nil {
-			return &troupe.UserError{Problem: fmt.Sprintf("the name %q ends as the plan of session %s does", name, s.ID),
+			return &troupe.UserError{Problem: fmt.Sprintf("the name %q ends as the plan of session %s does", name,
+				s.ID),
 				Hint: "Give this one another name: --name NAME", Code: troupe.ExitUsage}
 		}
 		named, err := r.Sessions(store.Filter{Name: name, RootsOnly: true, Limit: 1})
@@ -156,8 +158,8 @@ func unusable(part string, err error) error {
 
 // readFolders reads what the file says of folders of agents' own.
 func (x *importing) readFolders(context.Context) error {
-	for name := range x.stage.Parts {
-		id, ok := carry.FolderOf(name)
+	for base, name := range x.stage.Below(carry.Folders) {
+		id, ok := strings.CutSuffix(base, ".json")
 		if !ok {
 			continue
 		}
@@ -167,19 +169,19 @@ func (x *importing) readFolders(context.Context) error {
 		}
 		var away worktree.Away
 		err = errors.Join(json.NewDecoder(io.LimitReader(f, 64<<20)).Decode(&away), f.Close())
-		if err == nil && away.Workspace.Owner != id {
+		if err == nil && string(away.Workspace.Owner) != id {
 			err = errors.New("it is of another session")
 		}
 		if err != nil {
 			return unusable(name, err)
 		}
-		x.away[id] = away
+		x.away[away.Workspace.Owner] = away
 	}
 	return nil
 }
 
 // place is where a session works here that had a folder of its own there.
-func (x *importing) place(ctx context.Context, was troupe.Workspace) (troupe.Workspace, error) {
+func (x *importing) place(was troupe.Workspace) (troupe.Workspace, error) {
 	m := &x.stage.Manifest
 	known := slices.Contains(m.Sessions, was.Owner)
 	if was.Main != "" && (was.Main != m.Root || known) || was.Main == "" && !known {
@@ -191,23 +193,9 @@ func (x *importing) place(ctx context.Context, was troupe.Workspace) (troupe.Wor
 	if !was.Kind.Made() && was.Kind != troupe.WorkspaceReadOnly {
 		return was, fmt.Errorf("there is no folder of the kind %.40q", was.Kind)
 	}
-	if was.Main != "" {
-		err := x.a.trees.store.View(ctx, func(r store.Reader) error {
-			_, err := r.Session(was.Owner)
-			return err
-		})
-		if !isNotFound(err) {
-			return was, errors.Join(err, fmt.Errorf("a folder is %s's, which is another session here", was.Owner))
-		}
-	}
-	ws, err := worktree.Settle(ctx, x.a.keeper, was, x.o.Cwd)
+	ws, err := worktree.Settle(x.a.keeper, was, x.o.Cwd)
 	if err == nil && ws.Kind.Made() {
 		x.making.Owners = append(x.making.Owners, ws.Owner)
-		for _, other := range x.places {
-			if other.Kind.Made() && (troupe.Within(other.Top, ws.Top) || troupe.Within(ws.Top, other.Top)) {
-				err = fmt.Errorf("two folders have the name %.80q", ws.Name)
-			}
-		}
 	}
 	x.places[was.Owner] = ws
 	return ws, err
@@ -233,9 +221,8 @@ func (x *importing) rebuild(ctx context.Context) error {
 	tree := carry.NewTree(x.stage.Manifest, carry.Here{Now: x.a.env.Now(), Caller: x.caller, Folder: x.o.Cwd,
 		Name: x.o.Name, Source: "another home", DenySource: sourceDeny, Model: x.model, Caps: x.p.settings.Caps(),
 		Limits: limits, Output: x.output, Plan: plansOf(x.a).File,
-		Place: func(was troupe.Workspace) (troupe.Workspace, error) { return x.place(ctx, was) }})
-	x.out = wire.Imported{Session: x.stage.Root, Agents: len(x.stage.Sessions) - 1, Cwd: x.o.Cwd,
-		From: x.stage.Folder, Troupe: x.stage.Troupe, SHA256: x.stage.Sum}
+		Place: x.place})
+	x.out = wire.Imported{Session: x.stage.Root, Cwd: x.o.Cwd, From: x.stage.Folder}
 	for _, id := range x.stage.Sessions {
 		lines, err := x.stage.Log(id)
 		if err != nil {
@@ -249,7 +236,7 @@ func (x *importing) rebuild(ctx context.Context) error {
 		x.tell(c)
 	}
 	x.out.Name = x.logs[0].State.Session.Name
-	waiting, err := x.stage.Mail()
+	waiting, err := x.stage.Waiting()
 	if err != nil {
 		return err
 	}
@@ -278,9 +265,6 @@ func (x *importing) note(format string, args ...any) {
 func (x *importing) tell(c *carry.Carried) {
 	s := c.State.Session
 	name := displayName(s)
-	if !slices.Contains(x.out.Models, s.Model) {
-		x.out.Models = append(x.out.Models, s.Model)
-	}
 	if s.Model != c.Was.Model {
 		x.note("%s: its model is %s; it was %s", name, s.Model, c.Was.Model)
 	}
@@ -290,11 +274,9 @@ func (x *importing) tell(c *carry.Carried) {
 	if c.Memory {
 		x.note("%s: its memory stays there", name)
 	}
-	if c.Granted > 0 {
+	if c.Granted > 0 || c.Mode != "" && c.Mode != troupe.ModeDefault && c.State.Authority.Mode != c.Mode {
 		x.note("%s: what was allowed there does not hold here (rules: %d, mode %s)", name, c.Granted,
 			cmp.Or(c.Mode, troupe.ModeDefault))
-	} else if c.Mode != "" && c.Mode != troupe.ModeDefault && c.State.Authority.Mode != c.Mode {
-		x.note("%s: the mode was %s there, and is that of this home", name, c.Mode)
 	}
 }
 
@@ -302,7 +284,7 @@ func (x *importing) tell(c *carry.Carried) {
 func (x *importing) output(there string) string {
 	dir, file := path.Split(path.Clean(filepath.ToSlash(there)))
 	id, ok := troupe.ParseSessionID(path.Base(dir))
-	if !ok || !carry.GoodFile(file) || !x.stage.Has(carry.OutputPart(id, file)) {
+	if !ok || !x.stage.Has(carry.Outputs+string(id)+"/"+file) {
 		return ""
 	}
 	return filepath.Join(x.a.outputDir(id), file)
@@ -325,11 +307,6 @@ func (x *importing) free(context.Context) error {
 			x.making.Plans = append(x.making.Plans, file)
 		}
 	}
-	for id, away := range x.away {
-		if ws, ok := x.places[id]; !ok || ws.Kind != away.Workspace.Kind {
-			return unusable(carry.FolderPart(id), errors.New("no session works there"))
-		}
-	}
 	// What is left of sessions that are gone has no owner.
 	for _, id := range x.stage.Sessions {
 		if err := disk.RemoveTree(x.a.outputDir(id)); err != nil {
@@ -343,7 +320,7 @@ func (x *importing) free(context.Context) error {
 func (x *importing) lay(ctx context.Context) error {
 	for _, c := range x.logs {
 		s := c.State.Session
-		if err := x.files(x.a.outputDir(s.ID), x.stage.Outputs(s.ID)); err != nil {
+		if err := x.files(x.a.outputDir(s.ID), x.stage.Below(carry.Outputs+string(s.ID)+"/")); err != nil {
 			return err
 		}
 		if x.stage.Has(carry.PlanPart(s.ID)) {
@@ -354,7 +331,7 @@ func (x *importing) lay(ctx context.Context) error {
 			}
 		}
 	}
-	if pads := x.stage.Pads(); len(pads) > 0 {
+	if pads := x.stage.Below(carry.Pads); len(pads) > 0 {
 		if err := scratchpadsOf(x.a).Make(x.stage.Root); err != nil {
 			return err
 		}
@@ -363,7 +340,7 @@ func (x *importing) lay(ctx context.Context) error {
 		}
 	}
 	for id, away := range x.away {
-		pack, err := x.stage.Open(carry.PackPart(id))
+		pack, err := x.stage.Open(carry.Folders + string(id) + ".pack")
 		if err != nil {
 			return err
 		}
@@ -372,7 +349,7 @@ func (x *importing) lay(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			return unusable(carry.PackPart(id), err)
+			return unusable(carry.Folders+string(id)+".pack", err)
 		}
 	}
 	return ctx.Err()
@@ -427,9 +404,8 @@ func (x *importing) commit(ctx context.Context) error {
 		for _, c := range x.logs {
 			s := c.State.Session
 			caps := x.p.settings.Caps()
-			born := troupe.Session{ID: s.ID, Root: s.Root, Parent: s.Parent, Coord: s.Coord, Name: s.Name,
-				Title: s.Title, Depth: s.Depth, Cwd: s.Cwd, Workspace: s.Workspace, Type: s.Type, Team: s.Team,
-				Model: s.Model, Status: troupe.Spawning, CreatedAt: s.CreatedAt}
+			born := s
+			born.Seq = 0
 			if err := tx.Insert(born, lease, &caps); err != nil {
 				return fmt.Errorf("write session %s: %w", s.ID, err)
 			}
@@ -441,7 +417,8 @@ func (x *importing) commit(ctx context.Context) error {
 			}
 			d.Tally = d.Tally.Add(s.Tally)
 			notice := troupe.Mail{ID: troupe.MailID("imported:" + x.stage.Sum), Root: root, To: s.ID,
-				Kind: troupe.MailNotice, SentAt: now, Caller: &x.caller, Blocks: []troupe.Block{troupe.Text(x.notice(s))}}
+				Kind: troupe.MailNotice, SentAt: now, Caller: &x.caller,
+				Blocks: []troupe.Block{troupe.Text(x.notice(s))}}
 			if _, err := tx.Send(notice); err != nil {
 				return err
 			}

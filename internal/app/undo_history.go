@@ -250,25 +250,6 @@ func wallOf(events []troupe.Event) (seq int64) {
 	return seq
 }
 
-// behind takes from an event that came from another home what has no part in what can be put back.
-func (l *logReader) behind(e troupe.Event) {
-	switch b := e.Body.(type) {
-	case troupe.ToolStarted, troupe.ToolFinished, troupe.WorkspaceMerged:
-		return
-	case troupe.Ended:
-		if w := b.Outcome.Workspace; w != nil && w.Run != nil {
-			l.checkpoint(*w.Run, 0)
-		}
-	case troupe.MailDelivered:
-		for i := range b.Mail {
-			b.Mail[i].Ended, b.Mail[i].Forked = nil, nil
-		}
-		l.take(e)
-	default:
-		l.take(e)
-	}
-}
-
 // place is where in the history a command stands.
 type place struct{ turn, index int }
 
@@ -278,14 +259,12 @@ func (l *logReader) event(e troupe.Event) {
 	}
 	l.seq = e.Seq
 	defer l.marked()
-	if e.Seq < l.wall {
-		l.behind(e)
-		return
+	switch e.Body.(type) {
+	case troupe.ToolStarted, troupe.ToolFinished, troupe.WorkspaceMerged:
+		if e.Seq < l.wall { // it was elsewhere: only what a folder held then is what later changes are compared with
+			return
+		}
 	}
-	l.take(e)
-}
-
-func (l *logReader) take(e troupe.Event) {
 	switch b := e.Body.(type) {
 	case troupe.Created:
 		if l.work = b.Workspace; l.work.Kind.Made() {

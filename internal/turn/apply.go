@@ -103,7 +103,7 @@ func (f *fold) apply() error {
 	case troupe.Woke:
 		return woke(f)
 	case troupe.Imported:
-		imported(f, b)
+		imported(f)
 	case troupe.TeamChanged:
 		return teamChanged(f, b)
 	case troupe.WorkspaceReady:

@@ -50,25 +50,14 @@ func woke(f *fold) error {
 	return nil
 }
 
-// imported has a session that came from another home know nothing of the files here, and nobody's leave for anything: no
+// imported has a session that came from another home know nothing of the files here, and nobody's leave for anything:
+// no
 // file from elsewhere says what was seen, asked or answered here.
-func imported(f *fold, b troupe.Imported) {
-	f.s.Session.Tally = f.s.Session.Tally.Add(b.Tally)
-	f.s.base = f.s.base.Add(b.Tally)
+func imported(f *fold) {
 	f.s.Files, f.s.instructed = nil, nil
 	f.s.Authority.Rules = slices.DeleteFunc(slices.Clone(f.s.Authority.Rules), func(r troupe.Rule) bool {
 		return r.Effect != troupe.Deny || r.Managed
 	})
-	for i := range f.s.Calls {
-		c := &f.s.Calls[i]
-		c.Judged, c.Asked, c.Answer, c.AnsweredBy, c.Granted = nil, nil, nil, nil, nil
-		c.ofAuto = ofAuto{}
-	}
-	uses := slices.Clone(f.s.skills.uses)
-	for i, u := range uses {
-		uses[i] = troupe.SkillUse{Name: u.Name, Narrows: u.Narrows}
-	}
-	f.s.skills.uses = uses
 }
 
 // Open are the requests of the session that wait for an answer.

@@ -275,15 +275,6 @@ type Delta struct {
 	No    int64 `json:"no"`
 }
 
-// Exported is a tree that was written to a file.
-type Exported struct {
-	Session troupe.SessionID `json:"session"`
-	Name    string           `json:"name,omitempty"`
-	File    string           `json:"file,omitempty"`
-	Agents  int              `json:"agents"`
-	Left    []string         `json:"left,omitempty"` // what is not in it
-}
-
 // Import says where a tree from a file is to work, and as what. Model is the one of all its agents; "": each has its
 // own, if that is to be had.
 type Import struct {
@@ -292,13 +283,8 @@ type Import struct {
 
 // Imported is a tree that came from another home in a file.
 type Imported struct {
-	Session troupe.SessionID `json:"session"`
-	Name    string           `json:"name,omitempty"`
-	Agents  int              `json:"agents"`
-	Cwd     string           `json:"cwd"`
-	From    string           `json:"from"`   // the folder that it worked in there
-	Troupe  string           `json:"troupe"` // the version that wrote the file
-	SHA256  string           `json:"sha256"` // of the file
-	Models  []string         `json:"models"` // of its agents
-	Notes   []string         `json:"notes,omitempty"`
+	Session   troupe.SessionID
+	Name, Cwd string
+	From      string // the folder that it worked in there
+	Notes     []string
 }

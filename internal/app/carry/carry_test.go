@@ -16,7 +16,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/store/storetest"
 )
 
-// TestTableNamesFields: each kind of event stands in the table, and each name there is one of a field that its body has.
+// TestTableNamesFields: each kind of event stands in the table, and each name there is one of a field that its body
+// has.
 func TestTableNamesFields(t *testing.T) {
 	t.Parallel()
 	all := carried()
@@ -73,8 +74,10 @@ func TestNothingElseComes(t *testing.T) {
 	t.Parallel()
 	f := newFilter(time.Now(), func(string) string { return "/here/output" })
 	never := []string{"authority", "rules", "caps", "settings", "caller", "cwd", "memory", "offer", "skills", "folder",
-		"file", "path", "top", "from_", "files", "hash", "before", "raw", "provider", "provider_id", "opens", "grant", "wants",
-		"reserved", "request", "answer", "rule", "mode", "judged", "granted", "head", "linked", "changed", "into", "merged",
+		"file", "path", "top", "from_", "files", "hash", "before", "raw", "provider", "provider_id", "opens", "grant",
+		"wants",
+		"reserved", "request", "answer", "rule", "mode", "judged", "granted", "head", "linked", "changed", "into",
+		"merged",
 		"unkept", "read", "watched", "stop"}
 	for _, b := range storetest.Bodies() {
 		data, err := troupe.EncodeBody(b)
@@ -128,11 +131,13 @@ func keys(v any) (out []string) {
 
 // here is a home for tests.
 func here() Here {
-	return Here{Now: time.Now(), Folder: "/here", Source: "elsewhere", DenySource: "deny", Caller: troupe.You(troupe.SurfaceCommand),
+	return Here{Now: time.Now(), Folder: "/here", Source: "elsewhere", DenySource: "deny",
+		Caller: troupe.You(troupe.SurfaceCommand),
 		Output: func(string) string { return "" }, Model: func(string) (string, error) { return "script/x", nil },
 		Plan: func(troupe.Session) string { return "/plans/x" },
 		Place: func(was troupe.Workspace) (troupe.Workspace, error) {
-			return troupe.Workspace{Kind: was.Kind, Owner: was.Owner, Name: "x", From: "/here", Of: "/here", Top: "/own/x",
+			return troupe.Workspace{Kind: was.Kind, Owner: was.Owner, Name: "x", From: "/here", Of: "/here",
+				Top:    "/own/x",
 				Folder: "/own/x"}, nil
 		}}
 }
@@ -147,9 +152,15 @@ func file(lines string) []byte {
 		defer os.RemoveAll(dir) //nolint:errcheck // of a test
 		s := NewStage(dir)
 		s.Root, s.Sessions = testRoot, []troupe.SessionID{testRoot}
-		err = errors.Join(s.Put(LogPart(testRoot), func(w io.Writer) error { _, err := io.WriteString(w, lines); return err }),
-			s.Put(MailPart, func(w io.Writer) error {
-				_, err := io.WriteString(w, `{"id":"m","to":"0123456789ab","kind":"prompt","blocks":[{"type":"text","text":"x"}]}`)
+		err = errors.Join(s.Put(LogPart(testRoot), func(w io.Writer) error {
+			_,
+				err := io.WriteString(w, lines)
+			return err
+		}),
+			s.Put(Mail, func(w io.Writer) error {
+				_,
+					err := io.WriteString(w,
+					`{"id":"m","to":"0123456789ab","kind":"prompt","blocks":[{"type":"text","text":"x"}]}`)
 				return err
 			}), s.Write(&out))
 	}
@@ -186,7 +197,7 @@ func open(data []byte, dir string) (out []*Carried, err error) {
 		}
 		out = append(out, c)
 	}
-	mail, err := s.Mail()
+	mail, err := s.Waiting()
 	for _, line := range mail {
 		if _, err := tree.Unread(line); err != nil {
 			return nil, err
@@ -265,7 +276,8 @@ func harmless(t *testing.T, out []*Carried, err error) {
 	}
 	for _, c := range out {
 		st := &c.State
-		if st.Session.AsleepAt.IsZero() || st.Authority.Mode != "" && !narrows(st.Authority.Mode) || st.Profile.Memory != nil ||
+		if st.Session.AsleepAt.IsZero() || st.Authority.Mode != "" && !narrows(st.Authority.Mode) ||
+			st.Profile.Memory != nil ||
 			st.Session.Cwd != "/here" || len(st.Files) > 0 || st.Session.Tally.Cost < 0 ||
 			st.Session.Reserved != (troupe.Reservation{}) {
 			t.Errorf("it is %+v with %+v", st.Session, st.Authority)

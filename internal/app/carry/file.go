@@ -16,8 +16,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -64,40 +66,28 @@ const (
 
 const manifestName = "manifest.json"
 
-// Names of parts.
+// Names of parts begin so.
 const (
-	MailPart = "mail.jsonl"
-	logs     = "logs/"
-	outputs  = "outputs/"
-	plans    = "plans/"
-	pad      = "scratchpad/"
-	folders  = "folders/"
+	Logs    = "logs/"       // ID.jsonl
+	Outputs = "outputs/"    // ID/FILE
+	Plans   = "plans/"      // ID.md
+	Pads    = "scratchpad/" // PATH
+	Folders = "folders/"    // ID.json, and ID.pack with the objects
+	Mail    = "mail.jsonl"
 )
 
 // LogPart is the part with the log of a session.
-func LogPart(id troupe.SessionID) string { return logs + string(id) + ".jsonl" }
+func LogPart(id troupe.SessionID) string { return Logs + string(id) + ".jsonl" }
 
-// OutputPart is one with a file that a session's tools have written.
-func OutputPart(id troupe.SessionID, file string) string { return outputs + string(id) + "/" + file }
+// PlanPart is the one with its plan.
+func PlanPart(id troupe.SessionID) string { return Plans + string(id) + ".md" }
 
-// PlanPart is the one with the plan of a session.
-func PlanPart(id troupe.SessionID) string { return plans + string(id) + ".md" }
-
-// PadPart is one with a file that the agents of the tree share.
-func PadPart(file string) string { return pad + file }
-
-// FolderPart says what is kept of a session's own folder, and PackPart has the objects.
-func FolderPart(id troupe.SessionID) string { return folders + string(id) + ".json" }
-
-// PackPart is FolderPart's.
-func PackPart(id troupe.SessionID) string { return folders + string(id) + ".pack" }
-
-// FolderOf is whose folder a part tells of; false: it is another part.
-func FolderOf(name string) (troupe.SessionID, bool) {
-	id, ok := strings.CutPrefix(name, folders)
-	id, json := strings.CutSuffix(id, ".json")
-	return troupe.SessionID(id), ok && json
-}
+// partName is what a part may be called: whose it is, or the path of a file that agents share.
+var partName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(strings.ReplaceAll(`^(?:mail\.jsonl|logs/(ID)\.jsonl|plans/(ID)\.md|folders/ID\.(?:json|`+
+		`pack)|outputs/(ID)/[A-Za-z0-9_-][A-Za-z0-9._-]{0,200}|scratchpad/([^\\:\x00]{1,1000}))$`, "ID",
+		"[0-9a-hjkmnp-tv-z]{12}"))
+})
 
 func refuse(why string) error {
 	return &troupe.UserError{Problem: "the file cannot be imported: " + why, Code: troupe.ExitUsage,
@@ -126,7 +116,7 @@ func NewStage(dir string) *Stage {
 
 // Put writes a part.
 func (s *Stage) Put(name string, write func(io.Writer) error) (err error) {
-	if _, twice := s.files[name]; twice || !good(name) {
+	if _, twice := s.files[name]; twice || !Good(name) {
 		return fmt.Errorf("%q is no name for a part", name)
 	}
 	file := filepath.Join(s.dir, "part-"+strconv.Itoa(len(s.files)))
@@ -158,8 +148,8 @@ func (c *counter) Write(b []byte) (int, error) {
 // Has reports whether there is a part.
 func (s *Stage) Has(name string) bool { _, ok := s.files[name]; return ok }
 
-// below are the parts in a folder of the file, by the names behind it.
-func (s *Stage) below(folder string) map[string]string {
+// Below are the parts whose names begin so, by what stands behind that.
+func (s *Stage) Below(folder string) map[string]string {
 	out := map[string]string{}
 	for name := range s.files {
 		if rest, ok := strings.CutPrefix(name, folder); ok {
@@ -167,14 +157,6 @@ func (s *Stage) below(folder string) map[string]string {
 		}
 	}
 	return out
-}
-
-// Pads are the files that the agents share, by their names there.
-func (s *Stage) Pads() map[string]string { return s.below(pad) }
-
-// Outputs are the files that a session's tools have written, by their names.
-func (s *Stage) Outputs(id troupe.SessionID) map[string]string {
-	return s.below(outputs + string(id) + "/")
 }
 
 // Log reads the log of a session.
@@ -193,11 +175,11 @@ func (s *Stage) Log(id troupe.SessionID) ([]Line, error) {
 }
 
 // Mail reads the mail that waits.
-func (s *Stage) Mail() (out []json.RawMessage, err error) {
-	if !s.Has(MailPart) {
+func (s *Stage) Waiting() (out []json.RawMessage, err error) {
+	if !s.Has(Mail) {
 		return nil, nil
 	}
-	err = s.each(MailPart, func(d *json.Decoder) error {
+	err = s.each(Mail, func(d *json.Decoder) error {
 		var m json.RawMessage
 		err := d.Decode(&m)
 		out = append(out, m)
@@ -353,11 +335,11 @@ func (s *Stage) readManifest(t *tar.Reader) error {
 	}
 	all := int64(0)
 	for name, p := range s.Parts {
-		if !good(name) || !seen[ofPart(name, s.Root)] {
+		if id := of(name); !Good(name) || id != "" && !seen[id] {
 			return refuse(fmt.Sprintf("%.200q is no name for a part", name))
 		}
 		most := int64(mostPart)
-		if strings.Contains(path.Ext(name), ".json") || strings.HasPrefix(name, plans) {
+		if strings.Contains(path.Ext(name), ".json") || strings.HasPrefix(name, Plans) {
 			most = mostText
 		}
 		if all += p.Bytes; p.Bytes < 0 || p.Bytes > most || all > mostAll {
@@ -398,54 +380,18 @@ func (s *Stage) take(h *tar.Header, from io.Reader) error {
 	return nil
 }
 
-// good reports whether a name is one of a part.
-func good(name string) bool {
-	dir, base := path.Split(name)
-	id, ext, _ := strings.Cut(base, ".")
-	_, session := troupe.ParseSessionID(id)
-	switch dir {
-	case "":
-		return name == MailPart
-	case logs:
-		return session && ext == "jsonl"
-	case plans:
-		return session && ext == "md"
-	case folders:
-		return session && (ext == "json" || ext == "pack")
-	}
-	if rest, ok := strings.CutPrefix(name, outputs); ok {
-		id, file, _ := strings.Cut(rest, "/")
-		_, session = troupe.ParseSessionID(id)
-		return session && GoodFile(file)
-	}
-	rest, ok := strings.CutPrefix(name, pad)
-	return ok && GoodPad(rest)
+// Good reports whether a part can have a name.
+func Good(name string) bool {
+	m := partName().FindStringSubmatch(name)
+	return m != nil && (m[4] == "" || fs.ValidPath(m[4]) && m[4] != "." && filepath.IsLocal(filepath.FromSlash(m[4])))
 }
 
-// GoodPad reports whether a name can be that of a file which agents share, below their folder.
-func GoodPad(name string) bool {
-	return fs.ValidPath(name) && name != "." && len(name) <= 1000 && strings.Count(name, "/") < 50 &&
-		!strings.ContainsAny(name, "\\\x00:") && filepath.IsLocal(filepath.FromSlash(name))
-}
-
-// GoodFile reports whether a file of outputs has a name as those have.
-func GoodFile(name string) bool {
-	return name != "" && len(name) <= 200 && name[0] != '.' && strings.Trim(name,
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == ""
-}
-
-// ofPart is the session that a part is of.
-func ofPart(name string, root troupe.SessionID) troupe.SessionID {
-	dir, rest, _ := strings.Cut(name, "/")
-	if dir == "outputs" {
-		id, _, _ := strings.Cut(rest, "/")
-		return troupe.SessionID(id)
+// of is the session that a part is of; "": of none alone.
+func of(name string) (id troupe.SessionID) {
+	if m := partName().FindStringSubmatch(name); m != nil {
+		id = troupe.SessionID(m[1] + m[2] + m[3])
 	}
-	if rest == "" || dir == "scratchpad" || dir == "folders" {
-		return root
-	}
-	id, _, _ := strings.Cut(rest, ".")
-	return troupe.SessionID(id)
+	return id
 }
 
 // hashed takes the hash of what is read.

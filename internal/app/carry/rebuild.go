@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"time"
 
@@ -64,18 +63,12 @@ type Tree struct {
 	here     Here
 	manifest Manifest
 	filter   *filter
-	known    map[troupe.SessionID]bool
 	done     map[troupe.SessionID]*Carried
 }
 
 // NewTree begins to make the logs of a file anew. Its sessions follow in the order of the manifest.
 func NewTree(m Manifest, here Here) *Tree {
-	t := &Tree{here: here, manifest: m, filter: newFilter(here.Now, here.Output),
-		known: map[troupe.SessionID]bool{}, done: map[troupe.SessionID]*Carried{}}
-	for _, id := range m.Sessions {
-		t.known[id] = true
-	}
-	return t
+	return &Tree{here, m, newFilter(here.Now, here.Output), map[troupe.SessionID]*Carried{}}
 }
 
 func bad(format string, args ...any) error { return refuse(fmt.Sprintf(format, args...)) }
@@ -107,7 +100,7 @@ func (t *Tree) Session(id troupe.SessionID, lines []Line) (c *Carried, err error
 		}
 		c.wasAt[l.Seq], c.came[l.Seq] = c.State.Session.Seq, b != nil
 	}
-	if err := t.end(c, &was); err != nil {
+	if err := t.end(c); err != nil {
 		return nil, bad("the log of session %s: %v", id, err)
 	}
 	t.done[id] = c
@@ -169,11 +162,6 @@ func (t *Tree) add(c *Carried, at time.Time, b troupe.Body) error {
 	if err := c.State.Apply(e); err != nil {
 		return err
 	}
-	u := c.State.Session.Tally
-	if most := mostNumber * 1_000_000; u.Usage.Input > most || u.Usage.Output > most || u.Usage.CacheRead > most ||
-		u.Usage.CacheWrite > most || int64(u.Cost) > most {
-		return errors.New("it cannot have cost that much")
-	}
 	c.Events = append(c.Events, e)
 	return nil
 }
@@ -212,7 +200,7 @@ func (t *Tree) anew(c *Carried, was *turn.State, there, b troupe.Body, refused m
 		}
 		return b, err
 	case troupe.MailDelivered:
-		b.Mail = slices.DeleteFunc(b.Mail, func(m troupe.Mail) bool { return m.Kind == troupe.MailStop || leave(m) })
+		b.Mail = slices.DeleteFunc(b.Mail, leave)
 		for i := range b.Mail {
 			m := &b.Mail[i]
 			if refused[m.ID] {
@@ -237,40 +225,15 @@ func (t *Tree) anew(c *Carried, was *turn.State, there, b troupe.Body, refused m
 	case troupe.Compacted:
 		b.Covers, b.Blocks = c.at(b.Covers), content(b.Blocks)
 		return b, nil
-	case troupe.ToolStarted:
-		return b, errors.Join(t.knows(b.Child), t.tasks(b.Task))
 	case troupe.ToolFinished:
 		if f, ok := there.(troupe.ToolFinished); ok {
 			b.Evidence.More += len(f.Evidence.Files) // of another machine: they are counted, and not named
 		}
 		b.Result.Blocks = content(b.Result.Blocks)
-		for i := range b.Tasks {
-			err = errors.Join(err, t.tasks(&b.Tasks[i]))
-		}
-		return b, errors.Join(err, t.tasks(b.Task), t.outcome(b.Outcome), t.knows(b.Sent...))
-	case troupe.TeamChanged:
-		for i := range b.Members {
-			err = errors.Join(err, t.tasks(&b.Members[i]))
-		}
-		return b, err
-	case troupe.VerifyStarted:
-		return b, t.tasks(b.Task)
-	case troupe.VerifyEnded:
-		return b, t.outcome(&b.Outcome)
-	case troupe.Queued:
-		return b, t.knows(b.Behind)
-	case troupe.Ended:
-		if b.Cut != nil {
-			for i := range b.Cut.Agents {
-				err = errors.Join(err, t.tasks(&b.Cut.Agents[i]))
-			}
-		}
-		return b, errors.Join(err, t.outcome(&b.Outcome))
-	case troupe.WorkspaceReady:
-		return b, objects(b.Base.Commit)
+		return b, nil
 	case troupe.WorkspaceSaved:
 		b.After = c.at(b.After)
-		return b, objects(b.Checkpoint.Tree, b.Checkpoint.Tip)
+		return b, nil
 	}
 	return b, nil
 }
@@ -280,57 +243,6 @@ func (c *Carried) at(was int64) int64 {
 	return c.wasAt[max(0, min(was, int64(len(c.wasAt)-1)))]
 }
 
-func objects(ids ...string) error {
-	for _, id := range ids {
-		if id != "" && !isObject(id) {
-			return fmt.Errorf("%.80q is no id of git's", id)
-		}
-	}
-	return nil
-}
-
-var objectID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
-
-func isObject(id string) bool { return objectID.MatchString(id) }
-
-// knows demands sessions of the file.
-func (t *Tree) knows(ids ...troupe.SessionID) error {
-	for _, id := range ids {
-		if id != "" && !t.known[id] {
-			return fmt.Errorf("it speaks of session %.20q, which the file does not have", id)
-		}
-	}
-	return nil
-}
-
-func (t *Tree) tasks(x *troupe.Task) error {
-	if x == nil || !x.Kind.OfSession() {
-		return nil
-	}
-	return t.knows(troupe.SessionID(x.ID))
-}
-
-// outcome takes out of an end what is not so here.
-func (t *Tree) outcome(o *troupe.Outcome) error {
-	if o == nil {
-		return nil
-	}
-	if w := o.Workspace; w != nil {
-		if err := objects(w.Base, w.Tip); err != nil {
-			return err
-		}
-		if w.Run != nil {
-			if err := objects(w.Run.Tree, w.Run.Tip); err != nil {
-				return err
-			}
-		}
-		if !w.Kind.Made() {
-			o.Workspace = nil
-		}
-	}
-	return t.knows(o.Session)
-}
-
 // mail checks a piece of mail, and takes out of it what is not so here.
 func (t *Tree) mail(m *troupe.Mail, to troupe.SessionID) error {
 	m.Root = t.manifest.Root
@@ -338,47 +250,24 @@ func (t *Tree) mail(m *troupe.Mail, to troupe.SessionID) error {
 	if m.To != to || len(m.ID) == 0 || len(m.ID) > 400 {
 		return fmt.Errorf("mail %.80q is not to %s", m.ID, to)
 	}
-	lacks := false
-	switch m.Kind {
-	case troupe.MailTaskEnded:
-		lacks = m.Ended == nil
-	case troupe.MailMessage:
-		lacks = m.Message == nil
-	case troupe.MailMonitor:
-		lacks = m.Heard == nil
-	case troupe.MailBoard:
-		lacks = m.Board == nil
-	case troupe.MailFork:
-		lacks = m.Forked == nil
-	case troupe.MailPrompt, troupe.MailNotice, troupe.MailCompact:
-	case troupe.MailStop, troupe.MailAnswer, troupe.MailGrant, troupe.MailModel:
-		lacks = true
-	default:
-		return fmt.Errorf("mail of kind %.40q: %w", m.Kind, troupe.ErrNewer)
+	has, known := map[troupe.MailKind]bool{troupe.MailTaskEnded: m.Ended != nil, troupe.MailMessage: m.Message != nil,
+		troupe.MailMonitor: m.Heard != nil, troupe.MailBoard: m.Board != nil, troupe.MailFork: m.Forked != nil,
+		troupe.MailPrompt: true, troupe.MailNotice: true, troupe.MailCompact: true}[m.Kind]
+	if !known || !has {
+		return fmt.Errorf("mail %.80q is not what its kind, %.40q, says", m.ID, m.Kind)
 	}
-	if lacks {
-		return fmt.Errorf("mail %.80q is not what its kind says", m.ID)
-	}
-	if m.Forked != nil {
-		if err := t.tasks(m.Forked.Task); err != nil {
-			return err
-		}
-	}
-	return errors.Join(t.knows(m.From), t.outcome(m.Ended))
+	return nil
 }
 
-// leave reports whether mail answers, grants or sets anything: that is for a person here.
+// leave reports whether mail answers, grants, sets or stops anything: that is for a person here.
 func leave(m troupe.Mail) bool {
-	switch m.Kind {
-	case troupe.MailAnswer, troupe.MailGrant, troupe.MailModel:
-		return true
-	case troupe.MailMessage:
-		return m.Message != nil && (m.Message.Type.Answers() != "" || m.Message.Type == troupe.MessagePlan ||
-			m.Message.Type == troupe.MessagePermission)
-	case troupe.MailPrompt, troupe.MailTaskEnded, troupe.MailNotice, troupe.MailStop, troupe.MailCompact,
-		troupe.MailBoard, troupe.MailMonitor, troupe.MailFork:
-	}
-	return false
+	return slices.Contains([]troupe.MailKind{troupe.MailAnswer, troupe.MailGrant, troupe.MailModel, troupe.MailStop},
+		m.Kind)
+}
+
+// asks reports whether a message asks for leave, or answers that: what it is about is over.
+func asks(m *troupe.AgentMessage) bool {
+	return m != nil && (m.Type.Answers() != "" || m.Type == troupe.MessagePlan || m.Type == troupe.MessagePermission)
 }
 
 // Unread makes a piece of mail anew that nobody has read; nil: it is dropped.
@@ -391,7 +280,7 @@ func (t *Tree) Unread(line json.RawMessage) (*troupe.Mail, error) {
 	if err := json.Unmarshal(data, &m); err != nil {
 		return nil, bad("waiting mail: %v", err)
 	}
-	if leave(m) || m.Kind == troupe.MailStop || m.Kind == troupe.MailFork || m.ID.Asks() != "" {
+	if leave(m) || asks(m.Message) || m.Kind == troupe.MailFork || m.ID.Asks() != "" {
 		return nil, nil
 	}
 	if _, ok := t.done[m.To]; !ok {
@@ -511,7 +400,7 @@ const closed = "carried to another home: the session was taken to another machin
 	"may have taken effect there. Look before you try again: nothing that was done elsewhere need be so here."
 
 // end brings a log to rest: nothing in it is open but waits for agents of the tree, and it sleeps.
-func (t *Tree) end(c *Carried, was *turn.State) error {
+func (t *Tree) end(c *Carried) error {
 	var rest []troupe.Body
 	for _, b := range turn.Recover(&c.State) {
 		if f, ok := b.(troupe.ModelFailed); ok {
@@ -536,7 +425,7 @@ func (t *Tree) end(c *Carried, was *turn.State) error {
 	}
 	s := c.Was
 	rest = append(rest, troupe.Imported{Caller: &t.here.Caller, File: t.manifest.Sum, Version: t.manifest.Troupe,
-		Folder: t.manifest.Folder, Tally: atLeast(was.Session.Tally, c.State.Session.Tally)})
+		Folder: t.manifest.Folder})
 	if s.ID == t.manifest.Root || s.Status.Live() {
 		rest = append(rest, troupe.Slept{Caller: &t.here.Caller})
 	}
@@ -546,13 +435,4 @@ func (t *Tree) end(c *Carried, was *turn.State) error {
 		}
 	}
 	return nil
-}
-
-// atLeast is what a bill says beyond another; nothing of it is below zero, nor more than can be.
-func atLeast(was, is troupe.Tally) troupe.Tally {
-	more := func(n int64) int64 { return max(0, min(n, mostNumber)) }
-	d := was.Minus(is)
-	return troupe.Tally{Usage: troupe.Usage{Input: more(d.Usage.Input), Output: more(d.Usage.Output),
-		CacheRead: more(d.Usage.CacheRead), CacheWrite: more(d.Usage.CacheWrite)}, Cost: troupe.Money(more(int64(d.Cost))),
-		Turns: int(more(int64(d.Turns))), ToolUses: int(more(int64(d.ToolUses)))}
 }

@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
+	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -15,27 +16,31 @@ import (
 // object, or a list of objects. Behind a colon stands how a value is read: a time, a number from -1 on, the file of an
 // output, JSON of any form.
 const (
-	usage   = `usage{input output cache_read cache_write} cost`
-	coord   = `coord{reply call}`
-	plain   = `type text image{media_type data}`
-	said    = `blocks{` + plain + ` call{reply index name input}}`
-	words   = `blocks{` + plain + `}`
-	task    = `{id kind name title ` + coord + ` run output:output background reads status started_at:time ended_at:time}`
+	usage = `usage{input output cache_read cache_write} cost`
+	coord = `coord{reply call}`
+	plain = `type text image{media_type data}`
+	said  = `blocks{` + plain + ` call{reply index name input}}`
+	words = `blocks{` + plain + `}`
+	task  = `{id kind name title ` + coord +
+		` run output:output background reads status started_at:time ended_at:time}`
 	command = `commands{command exit_code:signed duration_ms tests{runner passed failed} sandbox}`
 	proof   = `evidence{more_files unseen ` + command + ` denied{agent tool why}}`
 	flags   = `flags{rule why}`
 	skill   = `{name narrows{tools without}}`
 	brief   = `brief{fork place instructions holds skills agents tools memory workspace team}`
-	place   = `{kind name branch base tip commits files added removed run{tree tip files} conflicts unmerged not_merged gone}`
+	place   = `{kind name branch base:object tip:object commits files added removed run{tree:object tip:object files} conflicts unmerged not_merged gone}`
 	outcome = `outcome` + ended
-	ended   = `{kind task session run ` + coord + ` name type status cause limit result error ` + proof + ` tally{` + usage +
-		` turns tool_uses} duration_ms silent_ms workspace` + place + ` output:output stopped structured:json ` + flags +
+	ended   = `{kind task session run ` + coord + ` name type status cause limit result error ` + proof + ` tally{` +
+		usage +
+		` turns tool_uses} duration_ms silent_ms workspace` + place + ` output:output stopped structured:json ` +
+		flags +
 		` verified{session name verdict why text ` + command + ` ` + flags + `} unchecked team earlier}`
 	item = `{id subject description active_form status owner by blocked_by comments{by text}}`
 	wish = `create{subject description active_form} update{item subject description active_form owner status ` +
 		`add_blocks add_blocked_by comment} query{item}`
 	piece = `{id to from kind sent_at:time ` + words + ` ` + brief + ` uses` + skill + ` typed ended` + ended +
-		` heard{task name output:output lines left} forked{title task` + task + ` refused} message{type name summary re ` +
+		` heard{task name output:output lines left} forked{title task` + task +
+		` refused} message{type name summary re ` +
 		`approve waited_ms streak chatter until:time} board{` + coord + ` by ` + wish + ` text failed} quiet}`
 	role = `{type description prompt tools deferred model effort mode limits{max_turns max_tokens max_cost max_time} ` +
 		`sandbox starts color omit_instructions initial_prompt background workspace merge coordinates workflow team ` +
@@ -48,8 +53,9 @@ func carried() map[troupe.Kind]string {
 	return map[troupe.Kind]string{
 		troupe.KindCreated: `parent ` + coord + ` name title depth profile` + role +
 			` background fork{session generation seq}`,
-		troupe.KindStarted:       `run again`,
-		troupe.KindEnded:         outcome + ` cut{events reply tally{` + usage + ` turns tool_uses} agents` + task + `}`,
+		troupe.KindStarted: `run again`,
+		troupe.KindEnded: outcome + ` cut{events reply tally{` + usage + ` turns tool_uses} agents` + task +
+			`}`,
 		troupe.KindQueued:        `behind why`,
 		troupe.KindMailDelivered: `mail` + piece,
 		troupe.KindCallSealed:    `reply generation model encoder refs chain because compact`,
@@ -66,15 +72,16 @@ func carried() map[troupe.Kind]string {
 		troupe.KindBudgetWarned:     `limit text`,
 		troupe.KindBoardChanged:     `items` + item,
 		troupe.KindTeamChanged:      `team{name description} members` + task,
-		troupe.KindWorkspaceReady:   `base{commit}`,
-		troupe.KindWorkspaceSaved:   `checkpoint{tree tip files} after problem`,
+		troupe.KindWorkspaceReady:   `base{commit:object}`,
+		troupe.KindWorkspaceSaved:   `checkpoint{tree:object tip:object files} after problem`,
 		troupe.KindWorkspaceChanged: `result` + place,
 		troupe.KindVerifyStarted:    `reply task` + task + ` refused`,
 		troupe.KindVerifyEnded:      `reply ` + outcome + ` mail`,
 
 		// These say what was allowed, asked, judged and set there, or what stood still.
 		troupe.KindAuthorityChanged: "", troupe.KindToolJudged: "", troupe.KindRequestOpened: "",
-		troupe.KindRequestAnswered: "", troupe.KindSettingsChanged: "", troupe.KindHookRan: "", troupe.KindAutoAsked: "",
+		troupe.KindRequestAnswered: "", troupe.KindSettingsChanged: "", troupe.KindHookRan: "",
+		troupe.KindAutoAsked:  "",
 		troupe.KindAutoJudged: "", troupe.KindHandoffAsked: "", troupe.KindHandoffJudged: "",
 		troupe.KindWorkspaceMerged: "", troupe.KindSlept: "", troupe.KindWoke: "", troupe.KindImported: "",
 	}
@@ -196,24 +203,25 @@ func (f *filter) value(v any, spec *field) (any, bool) {
 	return f.plain(v, spec.how)
 }
 
-// mostNumber is more than anything that is counted comes to: the sum of a million still fits.
-const mostNumber = int64(1e12)
+// object matches the id of an object of git's: what looks otherwise could be an option of a command.
+var object = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`) })
+
+// mostNumber is more than anything counts to; so many of it as a file has events still add up.
+const mostNumber = int64(9e12)
 
 func (f *filter) plain(v any, how string) (any, bool) {
 	switch v := v.(type) {
 	case json.Number:
 		n, err := v.Int64()
-		if err != nil {
-			x, _ := v.Float64()
-			n = int64(max(math.MinInt32, min(x, 1e15)))
-		}
 		switch {
 		case how == "json":
 			return v, true
+		case err != nil:
+			return nil, false
 		case how == "signed":
 			return max(-1, min(n, mostNumber)), true
 		}
-		return max(0, min(n, 1000*mostNumber)), true
+		return max(0, min(n, mostNumber)), true
 	case string:
 		switch how {
 		case "time":
@@ -225,6 +233,8 @@ func (f *filter) plain(v any, how string) (any, bool) {
 		case "output":
 			v = f.output(v)
 			return v, v != ""
+		case "object":
+			return v, object().MatchString(v)
 		}
 		return v, true
 	case bool:

@@ -17,22 +17,20 @@ import (
 
 // newExport makes the command.
 func newExport(c *console.Console) *cobra.Command {
-	var asJSON bool
 	var file string
 	cmd := &cobra.Command{
-		Use: "export ID|NAME [-o FILE|-]", Short: "Write a session that sleeps or has ended to a file, for another home",
+		Use: "export ID|NAME [-o FILE|-]", Short: "Write a session that sleeps or has ended to a file, for another " +
+			"home",
 		Long: `Write a session with all its agents to one file, with which ` + "`troupe import`" + ` makes it in another
 home: logs, waiting messages, the task list, stored outputs, plans, the scratchpad, and the work of agents in worktrees,
 committed or not, with the history that it builds on. The session stays as it is. It has to be asleep (` +
 			"`troupe sleep`" + `) or have ended. Settings, permissions, keys, logins and memories never go into the file;
 credentials are masked in it as they are in the log, but what agents wrote to files is there as it is.`,
-		Example:           "troupe sleep fix-login\ntroupe export fix-login -o fix-login.troupe\ntroupe export 7k3f -o - | ssh other troupe import -",
+		Example: "troupe sleep fix-login\ntroupe export fix-login -o fix-login.troupe\ntroupe export 7k3f " +
+			"-o - | ssh other troupe import -",
 		Args:              oneSession,
 		ValidArgsFunction: c.Sessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if asJSON && file == "-" {
-				return console.Usage("--json and -o - both write to standard output")
-			}
 			return c.With(cmd.Context(), troupe.SurfaceCommand, func(h *home.Home) error {
 				s, err := h.API.Find(cmd.Context(), args[0], c.Cwd)
 				if err != nil {
@@ -42,37 +40,33 @@ credentials are masked in it as they are in the log, but what agents wrote to fi
 				if file == "-" {
 					to = home.ExportTo{Out: c.Out}
 				}
-				out, err := h.Export(cmd.Context(), s.Root, to)
+				left, err := h.Export(cmd.Context(), s.Root, to)
 				if err != nil {
 					return err
 				}
-				for _, left := range out.Left {
-					c.Warn("not in the file: " + console.Line(left, 0))
+				for _, what := range left {
+					c.Warn("not in the file: " + console.Line(what, 0))
 				}
-				switch {
-				case file == "-":
-					return nil
-				case asJSON:
-					return c.JSON(out)
+				if file != "-" {
+					name := console.Line(c.ShortPath(to.File), 0)
+					fmt.Fprintf(c.Out, "%s: written to %s; in the other home: troupe import %s --cwd PROJECT\n",
+						console.Line(s.Path, 0), name, name)
 				}
-				_, err = fmt.Fprintf(c.Out, "%s: written to %s; in the other home: troupe import %s --cwd PROJECT\n",
-					console.Line(cmp.Or(out.Name, string(out.Session)), 0), console.Line(c.ShortPath(out.File), 0),
-					console.Line(c.ShortPath(out.File), 0))
-				return err
+				return nil
 			})
 		},
 	}
-	cmd.Flags().StringVarP(&file, "output", "o", "", "Write to this file, which must not exist; - is standard output (default ID.troupe)")
-	jsonFlag(cmd, &asJSON)
+	cmd.Flags().StringVarP(&file, "output", "o", "", "Write to this file, which must not exist; - is standard output "+
+		"(default ID.troupe)")
 	return cmd
 }
 
 // newImport makes the command.
 func newImport(c *console.Console) *cobra.Command {
-	var asJSON bool
 	var o wire.Import
 	cmd := &cobra.Command{
-		Use: "import FILE|- [--cwd DIR] [--name NAME]", Short: "Make a session of a file that troupe export wrote, asleep",
+		Use: "import FILE|- [--cwd DIR] [--name NAME]", Short: "Make a session of a file that troupe export wrote, " +
+			"asleep",
 		Long: `Make the session of a file that ` + "`troupe export`" + ` wrote, with all its agents, asleep in this home.
 All of it works in the current folder from then on, or in --cwd DIR: a clone of its project, if agents have worktrees.
 Nothing in the file can allow anything here: what was granted there ends, permissions and limits are those of this home,
@@ -97,9 +91,6 @@ refused, and then nothing was made.`,
 				if err != nil {
 					return err
 				}
-				if asJSON {
-					return c.JSON(out)
-				}
 				name := cmp.Or(out.Name, string(out.Session))
 				fmt.Fprintf(c.Out, "%s: asleep in %s; wake it with: troupe wake %s\n", console.Line(name, 0),
 					console.Line(c.ShortPath(out.Cwd), 0), console.Line(name, 0))
@@ -115,6 +106,5 @@ refused, and then nothing was made.`,
 	cmd.Flags().StringVar(&o.Cwd, "cwd", c.Cwd, "Folder in which it is to work (default: this one)")
 	cmd.Flags().StringVar(&o.Name, "name", "", "Give it this name")
 	cmd.Flags().StringVarP(&o.Model, "model", "m", "", "Have all its agents use this model")
-	jsonFlag(cmd, &asJSON)
 	return cmd
 }

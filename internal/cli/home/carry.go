@@ -15,9 +15,9 @@ type ExportTo = app.ExportTo
 
 // Export writes a session that sleeps, or has ended, for another home. It is for a person: what an agent may see of
 // other sessions is not for it to take away.
-func (h *Home) Export(ctx context.Context, root troupe.SessionID, to ExportTo) (wire.Exported, error) {
+func (h *Home) Export(ctx context.Context, root troupe.SessionID, to ExportTo) (left []string, err error) {
 	if err := h.refuseAgent("export sessions"); err != nil {
-		return wire.Exported{}, err
+		return nil, err
 	}
 	return app.Export(ctx, h.app, root, to)
 }

@@ -20,7 +20,6 @@ import (
 type Away struct {
 	Workspace troupe.Workspace  `json:"workspace"` // as it was
 	Base      string            `json:"base"`      // the commit that it began with
-	Format    string            `json:"format"`    // of the objects
 	Branch    string            `json:"branch,omitempty"`
 	Kept      map[string]string `json:"kept"`
 	Ended     bool              `json:"ended,omitempty"`
@@ -58,9 +57,6 @@ func Pack(ctx context.Context, k *Keeper, ws troupe.Workspace, w io.Writer) (a A
 		Kept: carriedRefs(kept)}
 	if rec.Result != nil {
 		a.Tip = rec.Result.Tip
-	}
-	if a.Format, err = r.out(ctx, "rev-parse", "--show-object-format"); err != nil {
-		return a, false, err
 	}
 	r.runner.In = strings.NewReader(revisions(a.ids()))
 	err = r.runner.Stream(ctx, w, "pack-objects", "--revs", "--stdout", "--quiet")
@@ -103,7 +99,7 @@ func carriedRefs(all map[string]string) kept {
 
 // Settle is where a workspace will be that was elsewhere, beside the folder in which its session works here. Of where
 // it was nothing counts.
-func Settle(ctx context.Context, k *Keeper, was troupe.Workspace, folder string) (troupe.Workspace, error) {
+func Settle(k *Keeper, was troupe.Workspace, folder string) (troupe.Workspace, error) {
 	ws := troupe.Workspace{Kind: was.Kind, Owner: was.Owner, Main: was.Main, From: folder, Of: folder, Top: folder,
 		Folder: folder}
 	ws.Merge, _ = troupe.ParseMerge(string(was.Merge))
@@ -116,11 +112,9 @@ func Settle(ctx context.Context, k *Keeper, was troupe.Workspace, folder string)
 	}
 	if was.Kind == troupe.WorkspaceTree {
 		if around == "" {
-			return ws, &troupe.UserError{Err: ErrNoRepository, Problem: fmt.Sprintf("an agent has a worktree, and %s is "+
-				"in no git repository", folder), Hint: "Name a clone of the project: --cwd DIR"}
-		}
-		if _, err := k.callerOf(ctx, around); err != nil {
-			return ws, err
+			return ws, &troupe.UserError{Err: ErrNoRepository,
+				Problem: fmt.Sprintf("an agent has a worktree, and %s is "+
+					"in no git repository", folder), Hint: "Name a clone of the project: --cwd DIR"}
 		}
 	}
 	if err := checkName(was.Name); err != nil {
@@ -138,7 +132,7 @@ func Settle(ctx context.Context, k *Keeper, was troupe.Workspace, folder string)
 			return ws, errors.Join(err, taken(there))
 		}
 	}
-	return ws, errors.Join(k.apart(ws), p.free())
+	return ws, nil
 }
 
 // Unpack makes a keeper of what came from elsewhere. The folder is made when its session needs it. What is in the pack
@@ -155,6 +149,9 @@ func Unpack(ctx context.Context, k *Keeper, ws troupe.Workspace, a Away, pack io
 	defer release()
 	refs := carriedRefs(a.Kept)
 	a.Kept = refs
+	if err := errors.Join(k.apart(ws), p.free()); err != nil {
+		return err
+	}
 	if !isID(a.Base) || a.Tip != "" && !isID(a.Tip) {
 		return fmt.Errorf("%.80q and %.80q are no ids of git's", a.Base, a.Tip)
 	}
@@ -162,9 +159,6 @@ func Unpack(ctx context.Context, k *Keeper, ws troupe.Workspace, a Away, pack io
 	if ws.Kind == troupe.WorkspaceTree {
 		if c, err = k.callerOf(ctx, ws.Of); err != nil {
 			return err
-		}
-		if c.format != a.Format {
-			return fmt.Errorf("its objects are of the form %.20q, and those of %s of %s", a.Format, ws.Of, c.format)
 		}
 		if err := lent(ctx, p, c); err != nil {
 			return err
@@ -191,9 +185,6 @@ func Unpack(ctx context.Context, k *Keeper, ws troupe.Workspace, a Away, pack io
 	}
 	if err != nil {
 		return fmt.Errorf("not all is there that its refs need: %w", err)
-	}
-	if kind, err := r.out(ctx, "cat-file", "-t", a.Base); err != nil || kind != "commit" {
-		return errors.Join(err, fmt.Errorf("%s is no commit", a.Base))
 	}
 	rec := &record{Workspace: ws, State: asleep, Made: k.now(), Base: troupe.WorkspaceBase{Commit: a.Base}}
 	if goodRef(a.Branch) {
