@@ -352,7 +352,7 @@ func TestImportRefuses(t *testing.T) {
 			f.set(kid, "session.created", "name", "../../x")
 			return f.bytes()
 		}},
-		"a call out of order": {"is not what it says", func(f *carriedFile) []byte {
+		"a call out of order": {"not what they say", func(f *carriedFile) []byte {
 			f.set(kid, "model.replied", "blocks", []any{map[string]any{"type": "call",
 				"call": map[string]any{"reply": 1,
 					"index": 7, "name": "Bash", "input": "{}"}}})

@@ -304,20 +304,16 @@ func pictures() []string { return []string{"image/png", "image/jpeg", "image/gif
 
 // reply is what a model may have said: its calls stand in their order.
 func reply(b troupe.Replied) ([]troupe.Block, error) {
-	calls := 0
-	out := b.Blocks[:0]
-	for _, block := range b.Blocks {
-		switch block.Type {
-		case troupe.CallBlock:
-			if block.Call == nil || block.Call.Reply != b.Reply || block.Call.Index != calls {
-				return nil, fmt.Errorf("call %d of its reply is not what it says", calls)
-			}
+	calls, wrong := 0, false
+	out := slices.DeleteFunc(b.Blocks, func(block troupe.Block) bool {
+		if block.Type == troupe.CallBlock {
+			wrong = wrong || block.Call == nil || block.Call.Reply != b.Reply || block.Call.Index != calls
 			calls++
-		case troupe.TextBlock, troupe.ThinkingBlock:
-		default: // it has no other words, or they are for a provider alone
-			continue
 		}
-		out = append(out, block)
+		return !slices.Contains([]troupe.BlockType{troupe.TextBlock, troupe.ThinkingBlock, troupe.CallBlock}, block.Type)
+	})
+	if wrong {
+		return nil, errors.New("its calls are not what they say")
 	}
 	return out, nil
 }

@@ -78,19 +78,11 @@ func (a *Away) ids() []string {
 func carriedRefs(all map[string]string) kept {
 	out := kept{}
 	for name, id := range all {
-		dir, rest, _ := strings.Cut(name, "/")
-		ok := false
-		switch dir + "/" {
-		case keptAgent:
-			ok = goodRef("refs/" + rest)
-		case keptStashed:
-			ok = len(rest) == 4 && strings.Trim(rest, "0123456789") == ""
-		case keptOld:
-			ok = rest == id
-		default:
-			ok = slices.Contains([]string{keptBase, keptSaved, keptHead, keptEnd, keptLeft, keptMerged}, name)
-		}
-		if ok && isID(id) {
+		of := slices.Contains([]string{keptBase, keptSaved, keptHead, keptEnd, keptLeft, keptMerged}, name) ||
+			slices.ContainsFunc([]string{keptAgent, keptStashed, keptOld},
+				func(in string) bool { return strings.HasPrefix(name, in) })
+		short := strings.TrimPrefix(name, keptAgent)
+		if of && isID(id) && goodRef(keptPrefix+name) && (short == name || goodRef("refs/"+short)) {
 			out[name] = id
 		}
 	}
