@@ -179,9 +179,8 @@ func (f *carriedFile) set(id troupe.SessionID, kind troupe.Kind, path string, v 
 }
 
 func (f *carriedFile) bytes() []byte {
-	listed, _ := f.manifest["parts"].(map[string]any)
 	if !f.stale {
-		listed = map[string]any{}
+		listed := map[string]any{}
 		for name, body := range f.parts {
 			sum := sha256.Sum256(body)
 			listed[name] = map[string]any{"sha256": hex.EncodeToString(sum[:]), "bytes": len(body)}

@@ -179,7 +179,7 @@ func (x *exporting) files(s troupe.Session) error {
 	}
 	for _, e := range entries {
 		part := carry.Outputs + string(s.ID) + "/" + e.Name()
-		if e.Type().IsRegular() && carry.Good(part) {
+		if e.Type().IsRegular() && x.stage.Good(part) {
 			if err := x.file(part, filepath.Join(dir, e.Name())); err != nil {
 				return err
 			}
@@ -221,7 +221,7 @@ func (x *exporting) shared(root troupe.SessionID) error {
 			return err
 		}
 		part := carry.Pads + filepath.ToSlash(name)
-		if !e.Type().IsRegular() || !carry.Good(part) {
+		if !e.Type().IsRegular() || !x.stage.Good(part) {
 			x.left = append(x.left, "in the scratchpad: "+troupe.VisibleLine(name)+", which is no plain file")
 			return nil
 		}

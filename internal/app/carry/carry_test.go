@@ -149,7 +149,7 @@ func file(lines string) []byte {
 	var out bytes.Buffer
 	dir, err := os.MkdirTemp("", "carry")
 	if err == nil {
-		defer os.RemoveAll(dir) //nolint:errcheck // of a test
+		defer os.RemoveAll(dir)
 		s := NewStage(dir)
 		s.Root, s.Sessions = testRoot, []troupe.SessionID{testRoot}
 		err = errors.Join(s.Put(LogPart(testRoot), func(w io.Writer) error {

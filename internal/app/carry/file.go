@@ -19,7 +19,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -83,11 +82,11 @@ func LogPart(id troupe.SessionID) string { return Logs + string(id) + ".jsonl" }
 func PlanPart(id troupe.SessionID) string { return Plans + string(id) + ".md" }
 
 // partName is what a part may be called: whose it is, or the path of a file that agents share.
-var partName = sync.OnceValue(func() *regexp.Regexp {
+func partName() *regexp.Regexp {
 	return regexp.MustCompile(strings.ReplaceAll(`^(?:mail\.jsonl|logs/(ID)\.jsonl|plans/(ID)\.md|folders/ID\.(?:json|`+
 		`pack)|outputs/(ID)/[A-Za-z0-9_-][A-Za-z0-9._-]{0,200}|scratchpad/([^\\:\x00]{1,1000}))$`, "ID",
 		"[0-9a-hjkmnp-tv-z]{12}"))
-})
+}
 
 func refuse(why string) error {
 	return &troupe.UserError{Problem: "the file cannot be imported: " + why, Code: troupe.ExitUsage,
@@ -105,18 +104,19 @@ type Stage struct {
 	dir   string
 	files map[string]string // by the names of the parts
 	order []string          // of the parts
+	names *regexp.Regexp
 	// events counts those that were read of all logs.
 	events int
 }
 
 // NewStage begins with an empty folder.
 func NewStage(dir string) *Stage {
-	return &Stage{dir: dir, files: map[string]string{}, Manifest: Manifest{Parts: map[string]Part{}}}
+	return &Stage{dir: dir, names: partName(), files: map[string]string{}, Manifest: Manifest{Parts: map[string]Part{}}}
 }
 
 // Put writes a part.
 func (s *Stage) Put(name string, write func(io.Writer) error) (err error) {
-	if _, twice := s.files[name]; twice || !Good(name) {
+	if _, twice := s.files[name]; twice || !s.Good(name) {
 		return fmt.Errorf("%q is no name for a part", name)
 	}
 	file := filepath.Join(s.dir, "part-"+strconv.Itoa(len(s.files)))
@@ -335,7 +335,7 @@ func (s *Stage) readManifest(t *tar.Reader) error {
 	}
 	all := int64(0)
 	for name, p := range s.Parts {
-		if id := of(name); !Good(name) || id != "" && !seen[id] {
+		if id := s.of(name); !s.Good(name) || id != "" && !seen[id] {
 			return refuse(fmt.Sprintf("%.200q is no name for a part", name))
 		}
 		most := int64(mostPart)
@@ -381,14 +381,14 @@ func (s *Stage) take(h *tar.Header, from io.Reader) error {
 }
 
 // Good reports whether a part can have a name.
-func Good(name string) bool {
-	m := partName().FindStringSubmatch(name)
+func (s *Stage) Good(name string) bool {
+	m := s.names.FindStringSubmatch(name)
 	return m != nil && (m[4] == "" || fs.ValidPath(m[4]) && m[4] != "." && filepath.IsLocal(filepath.FromSlash(m[4])))
 }
 
 // of is the session that a part is of; "": of none alone.
-func of(name string) (id troupe.SessionID) {
-	if m := partName().FindStringSubmatch(name); m != nil {
+func (s *Stage) of(name string) (id troupe.SessionID) {
+	if m := s.names.FindStringSubmatch(name); m != nil {
 		id = troupe.SessionID(m[1] + m[2] + m[3])
 	}
 	return id

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -203,8 +201,10 @@ func (f *filter) value(v any, spec *field) (any, bool) {
 	return f.plain(v, spec.how)
 }
 
-// object matches the id of an object of git's: what looks otherwise could be an option of a command.
-var object = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`) })
+// isObject reports whether it is the id of an object of git's: what looks otherwise could be an option of a command.
+func isObject(id string) bool {
+	return (len(id) == 40 || len(id) == 64) && strings.Trim(id, "0123456789abcdef") == ""
+}
 
 // mostNumber is more than anything counts to; so many of it as a file has events still add up.
 const mostNumber = int64(9e12)
@@ -234,7 +234,7 @@ func (f *filter) plain(v any, how string) (any, bool) {
 			v = f.output(v)
 			return v, v != ""
 		case "object":
-			return v, object().MatchString(v)
+			return v, isObject(v)
 		}
 		return v, true
 	case bool:
