@@ -25,7 +25,8 @@ func (l looking) one(ctx context.Context, q wire.WorktreeQuery) (worktree.Row, e
 	l.keepAgain(ctx, row)
 	// whether something runs is asked behind the look at what was opened
 	clear(l.trees)
-	if row, err = l.keeper.Look(ctx, row.Workspace); isNotFound(err) { // there was nothing in it
+	row, err = l.keeper.Look(ctx, row.Workspace, worktree.Listing{Hidden: l.hiddenOf})
+	if isNotFound(err) { // there was nothing in it
 		return row, noWorktree(q.Name, nil)
 	}
 	return row, err

@@ -22,7 +22,8 @@ func (l looking) names(_ context.Context, of string) ([]worktree.Row, error) {
 // if what stood against it is gone by now.
 func (l looking) list(ctx context.Context, of string) ([]worktree.Row, error) {
 	tell := api.Progress(ctx)
-	rows, err := l.keeper.List(ctx, of, func(done, all int) { tell(done, 2*all) }) // each is judged afterwards
+	rows, err := l.keeper.List(ctx, of, worktree.Listing{Hidden: l.hiddenOf,
+		Told: func(done, all int) { tell(done, 2*all) }}) // each is judged afterwards
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +35,7 @@ func (l looking) list(ctx context.Context, of string) ([]worktree.Row, error) {
 		return rows, ctx.Err()
 	}
 	clear(l.trees) // whether something runs is asked behind the look at what was opened
-	return l.keeper.List(ctx, of)
+	return l.keeper.List(ctx, of, worktree.Listing{Hidden: l.hiddenOf})
 }
 
 // keepAgain closes the folder of an agent whose work could not be kept at its end, or not be brought to the caller's

@@ -322,7 +322,13 @@ func (l looking) shown(ctx context.Context, row worktree.Row) wire.Worktree {
 		}
 		return out
 	}
-	merged, _, err := l.merge(ctx, row.Workspace, "", true)
+	var merged taking
+	var err error
+	if row.Would != nil {
+		merged.Merged = *row.Would
+	} else {
+		merged, _, err = l.merge(ctx, row.Workspace, "", true)
+	}
 	out.Declined = merged.Declined
 	switch {
 	case err != nil && row.Ended:
@@ -386,6 +392,15 @@ func (l looking) hidden(p *policy, w troupe.Workspace) func(path string) bool {
 		_, is := hidden.Covers(path)
 		return is
 	}
+}
+
+// hiddenOf is hidden by the policy of the folder that a worktree is beside.
+func (l looking) hiddenOf(w troupe.Workspace) (func(path string) bool, error) {
+	p, err := l.app.policyOf(w.From)
+	if err != nil {
+		return nil, err
+	}
+	return l.hidden(p, w), nil
 }
 
 // merge works out what merging a worktree into the folder that it is beside would write, and which paths there a merge

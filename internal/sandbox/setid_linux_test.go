@@ -171,7 +171,7 @@ func TestFoldersKeepTheirGroup(t *testing.T) {
 		t.Skip("no modes are changed without a listener")
 	}
 	for _, dir := range []string{r.ws, r.temp} {
-		out, code, w := r.run("set -e; cd " + dir + `; git init -q --shared r; test -g r/.git/objects
+		out, code, w := r.run("set -ex; cd " + dir + `; git init -q --shared r; test -g r/.git/objects
 mkdir -m 2775 a; test -g a; mkdir a/b; test -g a/b; echo x > a/f; chmod 755 a/f; install -d -m 2750 c; test -g c
 tar cf x.tar a; mkdir to; tar xpf x.tar -C to; test -g to/a; test -x to/a/f; cp -a a copy; test -g copy`)
 		if code != 0 || len(w.Attempts) > 0 {

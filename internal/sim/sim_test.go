@@ -23,6 +23,9 @@ var (
 	seed  = flag.Uint64("seed", 0, "play this seed alone and print every step")
 	seeds = flag.Int("seeds", 4_000, "how many seeds TestSeeds plays; with -short no more than 300")
 	first = flag.Uint64("first", 1, "the first of the seeds that TestSeeds plays")
+
+	update = flag.Bool("update", false, "look for each planted bug from the first seed on, and write down which "+
+		"noticed it")
 )
 
 // TestMain collects garbage less often: runs are short, and leave nothing behind.

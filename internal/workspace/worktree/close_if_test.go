@@ -21,7 +21,7 @@ func TestCloseIf(t *testing.T) {
 	if !errors.Is(err, ErrOpened) || res.Gone || !there(ws.Top) {
 		t.Errorf("%+v, %v", res, err)
 	}
-	row, err := b.k.Look(t.Context(), ws)
+	row, err := b.k.Look(t.Context(), ws, Listing{})
 	if err != nil {
 		t.Fatal(err)
 	}

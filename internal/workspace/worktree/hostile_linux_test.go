@@ -71,7 +71,7 @@ func TestHostileRepository(t *testing.T) {
 	if ran() || !res.Gone {
 		t.Errorf("ran: %v, %+v", ran(), res)
 	}
-	if _, err := b.k.List(t.Context(), ""); err != nil || ran() {
+	if _, err := b.k.List(t.Context(), "", Listing{}); err != nil || ran() {
 		t.Errorf("listed: %v, ran %v", err, ran())
 	}
 	if _, _, err := b.k.Prune(t.Context(), ws.Owner, Ending{}); err != nil || ran() {

@@ -29,7 +29,7 @@ func TestHostileOuter(t *testing.T) {
 	if m := b.merge(inner, Into{}); len(m.Changes) != 1 {
 		t.Errorf("merge: %+v", m)
 	}
-	if _, err := b.k.List(t.Context(), ""); err != nil {
+	if _, err := b.k.List(t.Context(), "", Listing{}); err != nil {
 		t.Error(err)
 	}
 	if _, _, _, err := Discard(t.Context(), b.k, inner.Owner, Ending{}); err != nil {

@@ -37,6 +37,8 @@ type Row struct {
 	Worked bool
 	// Declined are files of it of which the caller has kept its own side: that work is in none of its files.
 	Declined []string
+	// Would is what a merge of it into the caller's folder would do, where that was worked out on the way.
+	Would *Merged
 	// Problem is why it could not be looked at; "" if it could. What it holds may be anything then.
 	Problem string
 }
@@ -52,8 +54,17 @@ func (k *Keeper) Names(of string) ([]Row, error) {
 	return rows, err
 }
 
-// List is Names with a look at each. Whoever is told hears how many of them were looked at.
-func (k *Keeper) List(ctx context.Context, of string, told ...func(done, all int)) ([]Row, error) {
+// Listing is how worktrees are looked at.
+type Listing struct {
+	// Hidden says which files of the folder that a workspace is of no agent may read; nil, or an error: what a merge
+	// would do is not told.
+	Hidden func(troupe.Workspace) (func(path string) bool, error)
+	// Told hears how many of them were looked at; nil: nobody does.
+	Told func(done, all int)
+}
+
+// List is Names with a look at each.
+func (k *Keeper) List(ctx context.Context, of string, how Listing) ([]Row, error) {
 	all, err := recordsOf(k, of)
 	if err != nil {
 		return nil, err
@@ -61,18 +72,18 @@ func (k *Keeper) List(ctx context.Context, of string, told ...func(done, all int
 	callers := map[string]*caller{}
 	rows := make([]Row, len(all))
 	for i, rec := range all {
-		if rows[i], err = looked(ctx, k, rec, callers); err != nil {
+		if rows[i], err = looked(ctx, k, rec, callers, how); err != nil {
 			return nil, err
 		}
-		for _, tell := range told {
-			tell(i+1, len(all))
+		if how.Told != nil {
+			how.Told(i+1, len(all))
 		}
 	}
 	return rows, nil
 }
 
 // Look is what List says of one.
-func (k *Keeper) Look(ctx context.Context, ws troupe.Workspace) (Row, error) {
+func (k *Keeper) Look(ctx context.Context, ws troupe.Workspace, how Listing) (Row, error) {
 	rec, err := readRecord(filepath.Join(k.data, string(ws.Owner)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return Row{}, fmt.Errorf("a workspace of %s: %w", ws.Owner, troupe.ErrNotFound)
@@ -87,7 +98,7 @@ func (k *Keeper) Look(ctx context.Context, ws troupe.Workspace) (Row, error) {
 		}
 		rec.Workspace, rec.in = standing(k, all, rec.Workspace)
 	}
-	return looked(ctx, k, rec, map[string]*caller{})
+	return looked(ctx, k, rec, map[string]*caller{}, how)
 }
 
 // noted is what a record says.
@@ -100,7 +111,7 @@ func noted(rec *record) Row {
 }
 
 // looked is noted with what the workspace holds.
-func looked(ctx context.Context, k *Keeper, rec *record, callers map[string]*caller) (Row, error) {
+func looked(ctx context.Context, k *Keeper, rec *record, callers map[string]*caller, how Listing) (Row, error) {
 	row := noted(rec)
 	p, err := k.place(rec.Workspace)
 	p.in = rec.in
@@ -130,9 +141,18 @@ func looked(ctx context.Context, k *Keeper, rec *record, callers map[string]*cal
 	if row.Unmerged && row.Ended {
 		// Comparing contents is for one at a time. A workspace that something goes on with is not waited for.
 		if held, release, err := k.holdFor(ctx, string(rec.Workspace.Owner), listWait); err == nil {
-			var all bool
-			all, row.Declined = p.brought(held, rec, kept, Into{Listed: true})
-			row.Unmerged = !all
+			in := Into{Listed: true, caller: c}
+			if how.Hidden != nil {
+				in.Hidden, err = how.Hidden(rec.Workspace)
+			}
+			all, would := p.brought(held, rec, kept, in)
+			if row.Unmerged = !all; would != nil {
+				row.Declined = would.Declined
+			}
+			changing := would != nil && slices.ContainsFunc(would.Conflicts, func(c Conflict) bool { return c.moved })
+			if in.Hidden != nil && err == nil && !changing {
+				row.Would = would
+			}
 			release()
 		}
 	}
@@ -163,14 +183,17 @@ func sinceEnd(ctx context.Context, p place, rec *record, was kept) (now kept, di
 const listWait = time.Second
 
 // brought reports whether the caller's folder has all that the workspace changed, committed or not, but for what it
-// declined.
-func (p place) brought(ctx context.Context, rec *record, kept kept, in Into) (already bool, declined []string) {
+// declined. would is what merging it would do; nil: it could not be worked out.
+func (p place) brought(ctx context.Context, rec *record, kept kept, in Into) (already bool, would *Merged) {
 	err := p.k.mergeTree(ctx, p, rec, kept.newest(rec), in, func(m *merging) error {
 		out, err := m.merge(ctx)
-		already, declined = out.Already, out.Declined
+		would = &out
 		return err
 	})
-	return err == nil && already || broughtBefore(ctx, p, rec, kept), declined
+	if err != nil {
+		would = nil
+	}
+	return would != nil && would.Already || broughtBefore(ctx, p, rec, kept), would
 }
 
 // tip is the last commit: what the agent's HEAD was, or what was committed for it at an end.
@@ -332,14 +355,14 @@ func (p place) prune(ctx context.Context, rec *record, had bool, discarded *stri
 		}
 		c = nil // its refs are dealt with
 	case lone:
-		switch all, declined := p.brought(ctx, rec, kept, Into{}); {
+		switch all, would := p.brought(ctx, rec, kept, Into{}); {
 		case !all && !had:
 			// Its folder has gone with its end: all that is kept has what was in it.
 			return false, fmt.Sprintf("its folder is gone; its work is kept, and nowhere else: troupe merge %s, or "+
 				"throw "+
 				"it away: troupe worktrees prune --discard %s", p.ws.Name, p.ws.Name), nil
-		case len(declined) > 0:
-			return false, "it has its own version of " + some(declined) + ", of which you kept yours", nil
+		case would != nil && len(would.Declined) > 0:
+			return false, "it has its own version of " + some(would.Declined) + ", of which you kept yours", nil
 		}
 	}
 	if c != nil {

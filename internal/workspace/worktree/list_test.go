@@ -22,7 +22,7 @@ func TestListOfUnreadable(t *testing.T) {
 	if err := errors.Join(os.Remove(refs), os.Mkdir(refs, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := b.k.List(t.Context(), "")
+	rows, err := b.k.List(t.Context(), "", Listing{})
 	if err != nil || len(rows) != 2 {
 		t.Fatalf("%+v, %v", rows, err)
 	}
@@ -50,11 +50,11 @@ func TestNamesAskNothing(t *testing.T) {
 	if err != nil || len(rows) != 3 || rows[0].Workspace != first || rows[0].There || !rows[0].Ended || calls() > 0 {
 		t.Errorf("git was asked %d times: %+v, %v", calls(), rows, err)
 	}
-	if row, err := b.k.Look(t.Context(), first); err != nil || !row.Unmerged || row.Bytes == 0 {
+	if row, err := b.k.Look(t.Context(), first, Listing{}); err != nil || !row.Unmerged || row.Bytes == 0 {
 		t.Errorf("%+v, %v", row, err)
 	}
 	one := calls()
-	if _, err := b.k.List(t.Context(), b.dir); err != nil || calls()-one < 2*one {
+	if _, err := b.k.List(t.Context(), b.dir, Listing{}); err != nil || calls()-one < 2*one {
 		t.Errorf("a look at one took %d calls, and at three %d: %v", one, calls()-one, err)
 	}
 }
@@ -70,7 +70,7 @@ func TestListOfChangedSince(t *testing.T) {
 	}
 	look := func() Row {
 		t.Helper()
-		row, err := b.k.Look(t.Context(), ws)
+		row, err := b.k.Look(t.Context(), ws, Listing{})
 		if err != nil || !row.Ended || !row.There {
 			t.Fatalf("%+v, %v", row, err)
 		}

@@ -27,6 +27,8 @@ type Into struct {
 	Theirs, Ours []string
 	// Anew: what the caller has declined before is a change again, to be decided once more.
 	Anew bool
+	// caller is that repository as it was looked at a moment ago; nil: it is looked at.
+	caller *caller
 	// had is the tree that the caller has, in the place of what is in its folder; "": that.
 	had string
 	// Listed: it is only to be shown, so of the caller's files those are looked at that can matter to it.
@@ -82,7 +84,7 @@ func (k *Keeper) Merge(ctx context.Context, ws troupe.Workspace, in Into) (Merge
 		var out Merged
 		err := k.merging(ctx, ws, in, func(m *merging) error {
 			var err error
-			if out, err = m.merge(ctx); err != nil || len(out.Changes) == 0 {
+			if out, err = m.merge(ctx); err != nil || in.Listed || len(out.Changes) == 0 {
 				return err
 			}
 			return m.offer()
@@ -165,8 +167,8 @@ func (k *Keeper) mergeTree(ctx context.Context, p place, rec *record, tree strin
 	if in.Folder == "" {
 		in.Folder = p.ws.Of
 	}
-	m := &merging{k: k, p: p, rec: rec, in: in}
-	if p.ws.Kind == troupe.WorkspaceTree {
+	m := &merging{k: k, p: p, rec: rec, in: in, caller: in.caller}
+	if p.ws.Kind == troupe.WorkspaceTree && m.caller == nil {
 		var err error
 		if m.caller, err = k.callerOf(ctx, in.Folder); err != nil {
 			return noCaller(in.Folder, err)

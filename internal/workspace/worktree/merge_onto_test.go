@@ -33,7 +33,7 @@ func TestOntoLacks(t *testing.T) {
 	if n != 1 || conflict != nil || err != nil || strings.Join(dropped, " ") != "a.txt notes.txt" {
 		t.Fatalf("%d %v %v %v", n, dropped, conflict, err)
 	}
-	if rows, err := b.k.List(t.Context(), b.dir); err != nil || len(rows) != 1 || !rows[0].Unmerged {
+	if rows, err := b.k.List(t.Context(), b.dir, Listing{}); err != nil || len(rows) != 1 || !rows[0].Unmerged {
 		t.Errorf("it counts as merged: %+v %v", rows, err)
 	}
 	b.git(b.dir, "merge", "-q", "release")
@@ -41,7 +41,7 @@ func TestOntoLacks(t *testing.T) {
 		there(filepath.Join(b.dir, "notes.txt")) {
 		t.Errorf("%+v", m)
 	}
-	if rows, err := b.k.List(t.Context(), b.dir); err != nil || rows[0].Unmerged {
+	if rows, err := b.k.List(t.Context(), b.dir, Listing{}); err != nil || rows[0].Unmerged {
 		t.Errorf("%+v %v", rows, err)
 	}
 }

@@ -58,7 +58,7 @@ func TestPipeWhileItIsWritten(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if _, err := b.k.List(ctx, b.dir); err != nil {
+	if _, err := b.k.List(ctx, b.dir, Listing{}); err != nil {
 		t.Error(err)
 	}
 }

@@ -145,13 +145,13 @@ func TestPrune(t *testing.T) {
 	}
 	put(t, filepath.Join(ws.Top, "one.txt"), "one\n")
 	res := b.close(ws)
-	rows, err := b.k.List(t.Context(), ws.Of)
+	rows, err := b.k.List(t.Context(), ws.Of, Listing{})
 	if err != nil || len(rows) != 1 || !rows[0].Unmerged || rows[0].There || !rows[0].Ended || rows[0].Bytes == 0 ||
 		rows[0].Tip != res.Tip {
 		t.Errorf("rows: %+v, %v", rows, err)
 	}
 	b.git(b.dir, "merge", "-q", res.Branch)
-	row, err := b.k.Look(t.Context(), ws)
+	row, err := b.k.Look(t.Context(), ws, Listing{})
 	if err != nil || row.Unmerged {
 		t.Errorf("row: %+v, %v", row, err)
 	}
@@ -182,11 +182,11 @@ func TestPrune(t *testing.T) {
 	ws = b.made("brought")
 	put(t, filepath.Join(ws.Top, "two.txt"), "two\n")
 	res = b.close(ws)
-	if row, err := b.k.Look(t.Context(), ws); err != nil || !row.Unmerged {
+	if row, err := b.k.Look(t.Context(), ws, Listing{}); err != nil || !row.Unmerged {
 		t.Errorf("row: %+v, %v", row, err)
 	}
 	b.write("two.txt", "two\n")
-	if row, err := b.k.Look(t.Context(), ws); err != nil || row.Unmerged {
+	if row, err := b.k.Look(t.Context(), ws, Listing{}); err != nil || row.Unmerged {
 		t.Errorf("brought: %+v, %v", row, err)
 	}
 	removed, why, err = b.k.Prune(t.Context(), ws.Owner, Ending{})

@@ -13,7 +13,7 @@ import (
 // opened is how often a workspace was opened.
 func (b *bench) opened(ws troupe.Workspace) int {
 	b.t.Helper()
-	row, err := b.keeper().Look(b.t.Context(), ws)
+	row, err := b.keeper().Look(b.t.Context(), ws, Listing{})
 	if err != nil {
 		b.t.Fatal(err)
 	}

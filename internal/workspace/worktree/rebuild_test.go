@@ -91,7 +91,7 @@ func TestCallerIsGone(t *testing.T) {
 	if err == nil && (res.Gone || res.Kept == "") || get(filepath.Join(ws.Top, "mine.txt")) != "mine\n" {
 		t.Errorf("%+v, %v", res, err)
 	}
-	if rows, err := b.k.List(t.Context(), ""); err != nil || len(rows) != 1 || !rows[0].Unmerged {
+	if rows, err := b.k.List(t.Context(), "", Listing{}); err != nil || len(rows) != 1 || !rows[0].Unmerged {
 		t.Errorf("rows: %+v, %v", rows, err)
 	}
 	if removed, _, err := b.k.Prune(t.Context(), ws.Owner, Ending{}); removed {

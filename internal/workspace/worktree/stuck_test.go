@@ -41,7 +41,7 @@ func TestPruneOfTheUnmade(t *testing.T) {
 				if removed, why, err := b.k.Prune(t.Context(), ws.Owner, Ending{}); err != nil || !removed {
 					t.Errorf("removed %v: %s, %v", removed, why, err)
 				}
-				if rows, err := b.k.List(t.Context(), ""); err != nil || len(rows) > 0 {
+				if rows, err := b.k.List(t.Context(), "", Listing{}); err != nil || len(rows) > 0 {
 					t.Errorf("%+v, %v", rows, err)
 				}
 				if refs := b.git(b.dir, "for-each-ref", "refs/troupe"); refs != "" {

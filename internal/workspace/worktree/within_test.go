@@ -57,13 +57,13 @@ func TestWithinGone(t *testing.T) {
 	if _, err := Apply(outer.Top, m.Changes); err != nil {
 		t.Fatal(err)
 	}
-	if rows, err := b.k.List(t.Context(), b.dir); err != nil || len(rows) != 1 {
+	if rows, err := b.k.List(t.Context(), b.dir, Listing{}); err != nil || len(rows) != 1 {
 		t.Fatalf("while it is there: %+v %v", rows, err)
 	}
 	if res := b.close(outer); !res.Gone {
 		t.Fatalf("%+v", res)
 	}
-	rows, err := b.k.List(t.Context(), b.dir)
+	rows, err := b.k.List(t.Context(), b.dir, Listing{})
 	if err != nil || len(rows) != 3 || !rows[1].Unmerged || rows[2].Unmerged || rows[1].Workspace.Of != b.dir ||
 		rows[1].Workspace.From != b.dir {
 		t.Fatalf("%+v %v", rows, err)

@@ -239,7 +239,7 @@ func TestNothingChanged(t *testing.T) {
 	if kept != "refs/heads/main\n"+refOf(ws, "base") {
 		t.Errorf("refs: %s", kept)
 	}
-	rows, err := b.k.List(t.Context(), "")
+	rows, err := b.k.List(t.Context(), "", Listing{})
 	if err != nil || len(rows) > 0 || there(filepath.Join(b.k.data, string(ws.Owner))) {
 		t.Errorf("listed: %v, %v", rows, err)
 	}
