@@ -310,7 +310,8 @@ func reply(b troupe.Replied) ([]troupe.Block, error) {
 			wrong = wrong || block.Call == nil || block.Call.Reply != b.Reply || block.Call.Index != calls
 			calls++
 		}
-		return !slices.Contains([]troupe.BlockType{troupe.TextBlock, troupe.ThinkingBlock, troupe.CallBlock}, block.Type)
+		return !slices.Contains([]troupe.BlockType{troupe.TextBlock, troupe.ThinkingBlock, troupe.CallBlock},
+			block.Type)
 	})
 	if wrong {
 		return nil, errors.New("its calls are not what they say")
