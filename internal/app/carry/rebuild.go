@@ -95,6 +95,9 @@ func (t *Tree) Session(id troupe.SessionID, lines []Line) (c *Carried, err error
 		if err == nil && b != nil {
 			err = t.add(c, l.At, b)
 		}
+		if user, ok := errors.AsType[*troupe.UserError](err); ok {
+			return nil, user // about this home, not about the file
+		}
 		if err != nil {
 			return nil, bad("event %d of session %s: %v", l.Seq, id, err)
 		}

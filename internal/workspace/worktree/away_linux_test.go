@@ -143,10 +143,8 @@ func TestAwayWithHooks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if evil.Tip = ""; err == nil {
-			err = Unpack(t.Context(), k, there, evil, strings.NewReader(pack))
-		}
-		if err == nil {
+		evil.Tip = ""
+		if err = Unpack(t.Context(), k, there, evil, strings.NewReader(pack)); err == nil {
 			_, err = k.Open(t.Context(), there, Making{})
 		}
 		t.Logf("%s: %v", name, err)
