@@ -9,7 +9,9 @@ type BoardItem struct {
 	ActiveForm string      `json:"active_form,omitempty"`
 	Status     BoardStatus `json:"status"`
 	Owner      string      `json:"owner,omitempty"` // the name of an agent
-	By         string      `json:"by,omitempty"`    // the member of a team who put it on the board; "": its lead
+	// By is the member of a team who put it on the board; "" is its lead, and in logs from before that was noted
+	// anyone.
+	By string `json:"by,omitempty"`
 	// BlockedBy are the items that have to be completed before this one is begun, in their order.
 	BlockedBy []string       `json:"blocked_by,omitempty"`
 	Comments  []BoardComment `json:"comments,omitempty"` // the oldest first

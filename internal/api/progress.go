@@ -2,7 +2,10 @@ package api
 
 import "context"
 
-type progressKey struct{}
+type (
+	progressKey struct{}
+	waitsKey    struct{}
+)
 
 // WithProgress has what takes long say how far it is, to a surface in the same process. tell is called by one goroutine
 // at a time, and must not take long.
@@ -16,4 +19,17 @@ func Progress(ctx context.Context) func(done, all int) {
 		return tell
 	}
 	return func(int, int) {}
+}
+
+// WithWaits is WithProgress for what is waited for, in words.
+func WithWaits(ctx context.Context, tell func(text string)) context.Context {
+	return context.WithValue(ctx, waitsKey{}, tell)
+}
+
+// Waits is what to tell what is waited for.
+func Waits(ctx context.Context) func(text string) {
+	if tell, ok := ctx.Value(waitsKey{}).(func(string)); ok {
+		return tell
+	}
+	return func(string) {}
 }

@@ -54,7 +54,7 @@ func (m merger) Merge(env tool.Env, name, take string) (out toolworktree.Merging
 	out.Text = mergeText(row.Workspace, got)
 	out.Apply = func(ctx context.Context, keep func([]byte) (string, error)) ([]troupe.FileTouch, error) {
 		touched, err := applyMerge(ctx, m.app.keeper, row.Workspace.Of, got.Changes, keep)
-		brought(ctx, m.app, row.Workspace, got.Changes[:len(touched)])
+		brought(context.WithoutCancel(ctx), m.app, row.Workspace, got.Changes[:len(touched)])
 		if err == nil && take != "" {
 			err = m.app.keeper.Decline(ctx, row.Workspace, got.own)
 		}
@@ -242,7 +242,11 @@ func applyMerge(ctx context.Context, k *worktree.Keeper, of string, changes []wo
 
 // writeAll writes the files of a merge, whoever merges. The error says how many of them are.
 func writeAll(of string, changes []worktree.Change) (written []string, err error) {
-	sweepFor(changes)
+	paths := make([]string, len(changes))
+	for i, c := range changes {
+		paths[i] = c.Path
+	}
+	sweepBeside(paths)
 	written, err = worktree.Apply(of, changes)
 	if err != nil && len(written) > 0 {
 		err = fmt.Errorf("%w; %d of %d files are merged", err, len(written), len(changes))
@@ -250,12 +254,12 @@ func writeAll(of string, changes []worktree.Change) (written []string, err error
 	return written, err
 }
 
-// sweepFor removes what merges that were killed have left beside the files that one writes. Whoever merges again writes
-// the files that such a merge did not come to.
-func sweepFor(changes []worktree.Change) {
+// sweepBeside removes what merges and undos that were killed have left beside files. Whoever merges again writes the
+// files that such a merge did not come to, and the record of an undo says which were its own.
+func sweepBeside(paths []string) {
 	swept := map[string]bool{}
-	for _, c := range changes {
-		if dir := filepath.Dir(c.Path); !swept[dir] {
+	for _, path := range paths {
+		if dir := filepath.Dir(path); !swept[dir] {
 			swept[dir] = true
 			files.Sweep(dir)
 		}

@@ -271,7 +271,7 @@ func (a runs) modelGone(s troupe.Session, err error) error {
 // unfinished reports whether a tree whose root's run is over has something left to do: agents
 // at work, mail that asks for a run or for a fork, commands whose end was not told.
 func (a trees) unfinished(ctx context.Context, root troupe.SessionID, st *turn.State) (bool, error) {
-	if len(st.Shells()) > 0 {
+	if len(st.OwnTasks()) > 0 {
 		return true, nil
 	}
 	left := false

@@ -15,8 +15,28 @@ import (
 	"github.com/troupe-dev/troupe/internal/workspace/worktree"
 )
 
-// sleepMost is the longest that what is under way is waited for: whoever asked waits as long.
-const sleepMost = 3 * time.Minute
+// sleepWithin is how long what is under way is waited for where nothing else is said, and sleepMost the longest:
+// whoever
+// asked waits as long.
+const (
+	sleepWithin = 10 * time.Second
+	sleepMost   = 3 * time.Minute
+)
+
+// patience is how long what is under way is waited for.
+func patience(o wire.Sleep) (time.Duration, error) {
+	switch {
+	case o.Now && o.WithinMS != 0:
+		return 0, &troupe.UserError{Problem: "what is under way is cut off at once, or has a time to come to its end",
+			Hint: "Give one of the two.", Code: troupe.ExitUsage}
+	case o.WithinMS < 0 || o.WithinMS > sleepMost.Milliseconds():
+		return 0, &troupe.UserError{Problem: "what is under way is waited for from nothing to three minutes",
+			Hint: "Leave the time out for ten seconds.", Code: troupe.ExitUsage}
+	case o.Now || o.WithinMS > 0:
+		return time.Duration(o.WithinMS) * time.Millisecond, nil
+	}
+	return sleepWithin, nil
+}
 
 // Sleep puts a tree away that this process runs, or that none runs.
 func (a steering) Sleep(ctx context.Context, root troupe.SessionID, o wire.Sleep) (out wire.Slept, err error) {
@@ -27,11 +47,12 @@ func (a steering) Sleep(ctx context.Context, root troupe.SessionID, o wire.Sleep
 	case s.Parent != "":
 		return out, &troupe.UserError{Problem: fmt.Sprintf("session %s is a sub-agent of %s", s.ID, s.Root),
 			Hint: "Put the whole tree away: troupe sleep " + string(s.Root), Code: troupe.ExitUsage}
-	case o.WithinMS < 0 || o.WithinMS > sleepMost.Milliseconds():
-		return out, &troupe.UserError{Problem: "what is under way is waited for from nothing to three minutes",
-			Hint: "Leave the time out for ten seconds.", Code: troupe.ExitUsage}
 	case !s.AsleepAt.IsZero():
 		return out, asleepSince(s, a.app.env.Now())
+	}
+	within, err := patience(o)
+	if err != nil {
+		return out, err
 	}
 	t, err := a.app.tree(ctx, root)
 	if err != nil {
@@ -54,9 +75,10 @@ func (a steering) Sleep(ctx context.Context, root troupe.SessionID, o wire.Sleep
 	}
 	defer a.app.followers.Moved(root)
 	var rows map[troupe.SessionID]worktree.Row
+	var unlisted error
 	cut, err := e.hub.Sleep(ctx, session.Bedtime{Root: root, Expect: t.Lease, Caller: &a.caller,
-		Within: time.Duration(o.WithinMS) * time.Millisecond, Nobody: troupe.OwnerID(nobody),
-		Before: func(ctx context.Context) { rows = a.folders(ctx, t) },
+		Within: within, Nobody: troupe.OwnerID(nobody),
+		Before: func(ctx context.Context) { rows, unlisted = a.folders(ctx, t) },
 		Then:   func(ctx context.Context) { out.Folders = a.putAway(ctx, root, rows) }})
 	switch {
 	case errors.Is(err, troupe.ErrAsleep):
@@ -66,17 +88,19 @@ func (a steering) Sleep(ctx context.Context, root troupe.SessionID, o wire.Sleep
 	case err != nil:
 		return out, err
 	}
+	if unlisted != nil {
+		out.Problem = unlisted.Error()
+	}
 	out.Session, out.Models, out.Calls, out.Commands = root, cut.Models, cut.Calls, cut.Commands
 	return out, nil
 }
 
 // folders are those of a tree's sessions, as they are before it is put away.
-func (a steering) folders(ctx context.Context, t Tree) map[troupe.SessionID]worktree.Row {
+func (a steering) folders(ctx context.Context, t Tree) (map[troupe.SessionID]worktree.Row, error) {
 	out := make(map[troupe.SessionID]worktree.Row)
 	rows, err := a.app.keeper.Names("")
 	if err != nil {
-		a.app.env.Log.Warn("list the folders of a tree that is put away", "err", err)
-		return out
+		return nil, err
 	}
 	roots := make(map[troupe.SessionID]troupe.SessionID, len(rows))
 	for _, row := range rows {
@@ -87,7 +111,7 @@ func (a steering) folders(ctx context.Context, t Tree) map[troupe.SessionID]work
 			out[row.Workspace.Owner] = row
 		}
 	}
-	return out
+	return out, nil
 }
 
 // putAway removes the folders that can be made again. What is made from another's folder goes first.

@@ -77,6 +77,18 @@ replies:
 	}
 }
 
+// TestPatience: what is under way has ten seconds unless another time is said, and none only where that is said.
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	for o, want := range map[wire.Sleep]time.Duration{{}: 10 * time.Second, {Now: true}: 0,
+		{WithinMS: 7}: 7 * time.Millisecond, {WithinMS: 180_000}: 3 * time.Minute, {WithinMS: 7, Now: true}: -1,
+		{WithinMS: -1}: -1, {WithinMS: 180_001}: -1} {
+		if got, err := patience(o); got != max(0, want) || (err != nil) != (want < 0) {
+			t.Errorf("%+v: %v, %v", o, got, err)
+		}
+	}
+}
+
 // TestPutAwayWithin: of folders of which one was made from the other that one stays, and says why; the inner goes
 // first.
 func TestPutAwayWithin(t *testing.T) {

@@ -185,3 +185,66 @@ func TestMoveIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestTaskThatWorksAgain: an agent that words of another one have set to work again is at work, though the one whose
+// task it is has read of its end.
+func TestTaskThatWorksAgain(t *testing.T) {
+	t.Parallel()
+	p := onePlay(t)
+	child := troupe.Session{ID: "c00000000000", Root: p.root, Parent: p.root, Status: troupe.Running, Run: 2,
+		StartedAt: time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)}
+	told := troupe.Task{ID: troupe.TaskID(child.ID), Kind: troupe.TaskAgent, Status: troupe.TaskCompleted,
+		StartedAt: child.StartedAt.Add(-time.Hour), EndedAt: child.StartedAt.Add(-time.Minute)}
+	all := map[troupe.SessionID]troupe.Session{child.ID: child}
+	s := sessions{bound{p.a, troupe.You(troupe.SurfaceCommand)}}
+	got, err := s.task(nil, troupe.Session{ID: p.root}, Tree{Running: true}, told, all)
+	if err != nil || got.Status != troupe.TaskRunning || got.Doing == "" ||
+		got.DurationMS > time.Minute.Milliseconds() {
+		t.Errorf("%+v, %v", got, err)
+	}
+	child.Status = troupe.Completed
+	all[child.ID] = child
+	if got, err = s.task(nil, troupe.Session{ID: p.root}, Tree{Running: true}, told, all); err != nil ||
+		got.Status != troupe.TaskCompleted || got.DurationMS != 59*time.Minute.Milliseconds() {
+		t.Errorf("of one that has ended: %+v, %v", got, err)
+	}
+}
+
+// TestDenialsOfAllRuns: what was denied since a person's last words is told, whatever had the main agent run again
+// since.
+func TestDenialsOfAllRuns(t *testing.T) {
+	t.Parallel()
+	p := onePlay(t)
+	ended := func(tools ...string) {
+		o := troupe.Outcome{Session: p.root, Status: troupe.Completed}
+		for _, tool := range tools {
+			o.Evidence.Denied = append(o.Evidence.Denied, troupe.Denial{Tool: tool})
+		}
+		p.log(p.root, troupe.Ended{Outcome: o})
+	}
+	denied := func(run int, last ...troupe.Denial) (tools []string) {
+		list, err := p.a.trees.denied(t.Context(), troupe.Session{ID: p.root, Run: run},
+			troupe.Outcome{Evidence: troupe.Evidence{Denied: last}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range list {
+			tools = append(tools, d.Tool)
+		}
+		return tools
+	}
+	ended("Write")
+	if got := denied(1, troupe.Denial{Tool: "Write"}); !slices.Equal(got, []string{"Write"}) {
+		t.Errorf("of one run: %q", got)
+	}
+	p.log(p.root, troupe.MailDelivered{Mail: []troupe.Mail{{Kind: troupe.MailTaskEnded, From: "c00000000000"}}})
+	ended("Edit", "Bash")
+	if got := denied(2); !slices.Equal(got, []string{"Write", "Edit", "Bash"}) {
+		t.Errorf("of a prompt: %q", got)
+	}
+	p.say(p.root, "go on")
+	ended("Read")
+	if got := denied(3); !slices.Equal(got, []string{"Read"}) {
+		t.Errorf("since the last prompt: %q", got)
+	}
+}

@@ -31,6 +31,7 @@ type Undo struct {
 	Merges   []wire.MergeRef   // what people merged since, and is taken back too
 
 	past  past
+	cut   []string  // files of undos that were cut off, which may have left something beside them
 	last  int       // the root's last turn when it was made
 	seen  int       // how many undos there had been
 	after time.Time // of the last change by then
@@ -181,6 +182,14 @@ func standing(path string, known ...string) (files.Found, error) {
 	return files.Found{Hash: troupe.ContentHash(data), Content: data}, nil
 }
 
+func (u Undo) paths() []string {
+	out := make([]string, len(u.Files))
+	for i, f := range u.Files {
+		out[i] = f.Path
+	}
+	return out
+}
+
 // Blocked lists the files that cannot be put back: without force, or even with it.
 func (u Undo) Blocked(force bool) []UndoFile {
 	var out []UndoFile
@@ -209,6 +218,7 @@ func (a undoing) applyUndo(ctx context.Context, u Undo, force bool) (undoReport,
 	if t.Running && live && !a.app.isOwner(t.Owner.ID) {
 		return undoReport{}, busy(t.Sessions[0], t.Owner)
 	}
+	sweepBeside(slices.Concat(u.cut, u.Same, u.paths()))
 	left := u.Blocked(force)
 	if len(left) > 0 && !force {
 		return undoReport{}, blocked(left, u)

@@ -50,6 +50,8 @@ type Command struct {
 	until time.Time // when one in the background ended; zero while it runs
 	back  bool      // it went on after its call had its result
 	Known bool      // what it changed is known, from checkpoints of the folder that it ran in
+	// changed are files that the sandbox saw it change.
+	changed []string
 }
 
 // changes lists the turns of a tree with what each changed.
@@ -340,7 +342,8 @@ func (l *logReader) finished(b troupe.ToolFinished) {
 		if c.Sandbox == troupe.LevelReadOnly {
 			continue // it could change nothing
 		}
-		l.command(Command{Tool: b.Name, Text: c.Command, ExitCode: c.ExitCode, State: wire.CommandEnded})
+		l.command(Command{Tool: b.Name, Text: c.Command, ExitCode: c.ExitCode, State: wire.CommandEnded,
+			changed: changedBy(c)})
 	}
 	silent := len(b.Evidence.Files)+len(b.Evidence.Commands) == 0
 	switch {
@@ -446,6 +449,15 @@ func (l *logReader) ran(p place) {
 	}
 }
 
+func changedBy(c troupe.CommandRun) (out []string) {
+	if c.Watched != nil {
+		for _, f := range c.Watched.Changed {
+			out = append(out, f.Path)
+		}
+	}
+	return out
+}
+
 // ended notes the end of a command in the background.
 func (l *logReader) ended(o troupe.Outcome) {
 	p, ok := l.tasks[o.TaskID()]
@@ -460,6 +472,7 @@ func (l *logReader) ended(o troupe.Outcome) {
 	l.ran(p)
 	for _, ran := range o.Evidence.Commands {
 		c.Text, c.ExitCode = ran.Command, ran.ExitCode
+		c.changed = append(c.changed, changedBy(ran)...)
 	}
 }
 

@@ -118,6 +118,7 @@ func (m *folderModel) undo() {
 		last[s.name] = s
 	}
 	for name, s := range first {
+		conflict = conflict || now[name] != s.before && m.mixed(name, turn)
 		conflict = conflict || now[name] != last[name].after && now[name] != s.before
 		if want[name] = s.before; s.before == "" {
 			delete(want, name)
@@ -146,6 +147,25 @@ func (m *folderModel) undo() {
 		m.want("taken back", now)
 	}
 	m.record(r, now, want)
+}
+
+// mixed reports whether what the tools left of a file since a turn has in it what a hand put there after its first
+// write.
+func (m *folderModel) mixed(name string, turn int) bool {
+	hands, last, begun := map[string]bool{}, "", false
+	for _, s := range m.ours {
+		if s.name != name || !begun && s.turn < turn {
+			continue
+		}
+		if _, known := hands[s.before]; !known {
+			hands[s.before] = begun && s.before != last
+		}
+		if _, known := hands[s.after]; !known {
+			hands[s.after] = hands[s.before]
+		}
+		last, begun = s.after, true
+	}
+	return hands[last]
 }
 
 // record notes what an undo did as steps of the last turn.

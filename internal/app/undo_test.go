@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -207,8 +208,8 @@ func TestUndoLeavesOthersWork(t *testing.T) {
 	p.want("taken back", now)
 }
 
-// What another hand did between two writes of the tools is said, and kept.
-func TestUndoSaysWhatWasBetween(t *testing.T) {
+// What another hand did between two writes of the tools stays, unless it is forced; what was before which is said.
+func TestUndoLeavesWhatWasBetween(t *testing.T) {
 	t.Parallel()
 	p := onePlay(t)
 	p.put("f", "0")
@@ -217,16 +218,80 @@ func TestUndoSaysWhatWasBetween(t *testing.T) {
 	p.put("f", "hand")
 	p.turn(p.root)
 	p.write(p.root, "f", "2")
-	if u := p.plan(1); len(u.Files) != 1 || !u.Files[0].Mixed || u.Files[0].Obstacle != "" {
+	u := p.plan(1)
+	if len(u.Files) != 1 || !u.Files[0].Mixed || u.Files[0].Obstacle != wire.ObstacleChanged ||
+		u.Files[0].Problem != "something else changed it after main (in turn 1) and before main (in turn 2)" {
 		t.Errorf("plan %+v", u.Files)
 	}
-	if u := p.plan(2); len(u.Files) != 1 || u.Files[0].Mixed {
+	if _, err := p.undo().applyUndo(t.Context(), u, false); !errors.Is(err, troupe.ErrBlocked) {
+		t.Errorf("without force: %v", err)
+	}
+	p.want("refused", map[string]string{"f": "2"})
+	if u := p.plan(2); len(u.Files) != 1 || u.Files[0].Mixed || u.Files[0].Obstacle != "" {
 		t.Errorf("plan %+v", u.Files)
 	}
 	p.apply(p.plan(2), false)
 	p.want("before turn 2", map[string]string{"f": "hand"})
+	p.apply(p.redo(), false)
+	if u := p.plan(1); len(u.Files) != 1 || u.Files[0].Obstacle != wire.ObstacleChanged {
+		t.Errorf("after a redo: plan %+v", u.Files)
+	}
+	p.apply(p.plan(1), true)
+	p.want("before turn 1", map[string]string{"f": "0"})
+	p.turn(p.root)
+	p.write(p.root, "f", "3")
+	p.apply(p.plan(1), false) // nothing of the hand's is in it any more
+	p.want("before turn 1 again", map[string]string{"f": "0"})
+}
+
+// What a command of the session is known to have changed between two writes is no work of others.
+func TestUndoTakesWhatACommandChangedBetween(t *testing.T) {
+	t.Parallel()
+	p := onePlay(t)
+	p.put("f", "0")
+	p.turn(p.root)
+	p.write(p.root, "f", "1")
+	p.put("f", "formatted")
+	p.finished(p.root, "Bash", tool.Output{Evidence: troupe.Evidence{Commands: []troupe.CommandRun{{
+		Command: "fmt f", Sandbox: troupe.LevelWorkspace,
+		Watched: &troupe.Watched{Changed: []troupe.FileChanged{{Path: p.path("f")}}},
+	}}}}, nil)
+	p.write(p.root, "f", "2")
 	p.apply(p.plan(1), false)
 	p.want("before turn 1", map[string]string{"f": "0"})
+}
+
+// The next undo removes what one that was killed has left beside its files, whichever files it is about, and nothing of
+// processes that live.
+func TestUndoRemovesWhatAKilledOneLeft(t *testing.T) {
+	t.Parallel()
+	p := onePlay(t)
+	p.turn(p.root)
+	for _, name := range []string{"same/f", "cut/f", "next/f"} {
+		p.write(p.root, name, "1")
+	}
+	p.turn(p.root)
+	p.write(p.root, "other/f", "1")
+	ended := exec.CommandContext(t.Context(), "true")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"same/f": "1", "cut/f": "1", "next/f": "1"}
+	for _, dir := range []string{"same", "cut", "next", "other"} {
+		p.put(fmt.Sprintf("%s/.troupe-%d-x.tmp", dir, ended.Process.Pid), "left")
+		lives := fmt.Sprintf("%s/.troupe-%d-x.tmp", dir, os.Getpid())
+		p.put(lives, "at work")
+		want[lives] = "at work"
+	}
+	e := undoEntry{Number: 1, At: p.a.env.Now(), Turn: 1, Last: 1}
+	for _, dir := range []string{"same", "cut", "next"} {
+		e.Files = append(e.Files, undoneFile{Path: p.path(dir + "/f"), From: tool.Hash([]byte("1"))})
+	}
+	if err := p.a.undoJournal(p.root).begin(e); err != nil {
+		t.Fatal(err)
+	}
+	p.apply(p.plan(2), false)
+	p.want("after the next undo", want)
 }
 
 func TestUndoWithoutWhatWasKept(t *testing.T) {

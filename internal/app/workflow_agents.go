@@ -10,6 +10,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/front"
 	"github.com/troupe-dev/troupe/internal/model/workflow"
 	"github.com/troupe-dev/troupe/internal/profile"
 )
@@ -32,17 +33,11 @@ type keptWorkflow struct {
 // keptWorkflows are those that hold in a folder, by name. What is wrong with others `troupe workflow list` says.
 func keptWorkflows(dirs config.Dirs, cwd string) []keptWorkflow {
 	byName := make(map[string]workflowFile)
-	for _, s := range workflowFolders(dirs.Home, dirs.Config, cwd) {
-		paths, err := workflowsIn(s.Path)
-		if err != nil {
-			continue
+	eachWorkflow(dirs, cwd, func(s front.Source, path string) {
+		if f, err := readWorkflow(s, path); err == nil {
+			byName[f.Name] = f
 		}
-		for _, path := range paths {
-			if f, err := readWorkflow(s, path); err == nil {
-				byName[f.Name] = f
-			}
-		}
-	}
+	}, func(error) {})
 	var out []keptWorkflow
 	size := 0
 	for _, name := range slices.Sorted(maps.Keys(byName)) {

@@ -56,15 +56,7 @@ func (a using) Workflows(_ context.Context, q wire.WorkflowQuery) (wire.Workflow
 		take(front.Source{}, path)
 	}
 	if len(q.Paths) == 0 {
-		for _, s := range workflowFolders(a.app.dirs.Home, a.app.dirs.Config, q.Cwd) {
-			paths, err := workflowsIn(s.Path)
-			if err != nil {
-				out.Problems = append(out.Problems, err.Error())
-			}
-			for _, path := range paths {
-				take(s, path)
-			}
-		}
+		eachWorkflow(a.app.dirs, q.Cwd, take, func(err error) { out.Problems = append(out.Problems, err.Error()) })
 	}
 	if q.Name != "" {
 		found = slices.DeleteFunc(found, func(f workflowFile) bool { return f.Name != q.Name })
@@ -122,8 +114,7 @@ func noWorkflow(name string, problems []string) error {
 }
 
 // workflowFolders are those that workflows are looked for in, the weakest first. What a project brings takes the place
-// of
-// none of the user's own: it is run with what the user gives for theirs, and nobody has trusted it.
+// of none of the user's own: it is run with what the user gives for theirs, and nobody has trusted it.
 func workflowFolders(home, own, cwd string) []front.Source {
 	var out []front.Source
 	for _, dir := range config.Folders(cwd) {
@@ -142,6 +133,19 @@ func workflowFolders(home, own, cwd string) []front.Source {
 		out[i].Path = filepath.Join(out[i].Path, workflowFolder)
 	}
 	return out
+}
+
+// eachWorkflow hands on each file of a workflow that there is at a place, the weakest first.
+func eachWorkflow(dirs config.Dirs, cwd string, take func(s front.Source, path string), failed func(error)) {
+	for _, s := range workflowFolders(dirs.Home, dirs.Config, cwd) {
+		paths, err := workflowsIn(s.Path)
+		if err != nil {
+			failed(err)
+		}
+		for _, path := range paths {
+			take(s, path)
+		}
+	}
 }
 
 func workflowsIn(dir string) (paths []string, err error) {

@@ -222,7 +222,7 @@ func (w *workspaces) Merge(ctx context.Context, s troupe.Session, into session.I
 	}
 	out.Write = func(ctx context.Context) error {
 		touched, err := applyMerge(ctx, w.keeper, work.Of, got.Changes, nil)
-		brought(ctx, w.app, work, got.Changes[:len(touched)])
+		brought(context.WithoutCancel(ctx), w.app, work, got.Changes[:len(touched)])
 		if errors.Is(err, syscall.ENOSPC) {
 			err = syscall.ENOSPC // where that was is of no use to anybody
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
@@ -24,6 +25,7 @@ func (a setup) Workspaces() api.Workspaces { return worktrees(a) }
 
 // Worktrees implements api.Workspaces.
 func (a worktrees) Worktrees(ctx context.Context, q wire.WorktreeQuery) ([]wire.Worktree, error) {
+	ctx = worktree.Looking(ctx, lookWait, api.Waits(ctx))
 	look := a.look()
 	rows, err := look.rows(ctx, q)
 	if err != nil {
@@ -40,6 +42,10 @@ func (a worktrees) Worktrees(ctx context.Context, q wire.WorktreeQuery) ([]wire.
 	}
 	return out, nil
 }
+
+// lookWait is how long a list of worktrees waits for who is at work on one: a process that is stopped would be waited
+// for without end.
+const lookWait = 10 * time.Second
 
 // DiffWorktree implements api.Workspaces.
 func (a worktrees) DiffWorktree(ctx context.Context, l wire.WorktreeLook) (wire.WorktreeDiff, error) {

@@ -286,8 +286,8 @@ func (a *actor) take(ctx context.Context, in input) error {
 		}
 	case inMove:
 		return a.tasks.move(in)
-	case inShellDone:
-		return a.tasks.shellDone(ctx, in)
+	case inOwnDone:
+		return a.tasks.ownDone(ctx, in)
 	case inModelDone:
 		return a.exchange.modelDone(ctx, in)
 	case inJudged:
@@ -317,7 +317,7 @@ func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error)
 			if err := a.flush(ctx, nil); err != nil {
 				return false, err
 			}
-			a.setDue(!act.Until.IsZero() || len(a.tasks.shells) > 0)
+			a.setDue(!act.Until.IsZero() || len(a.tasks.own)+len(a.hearing.ends) > 0)
 			a.tree.settled(a)
 		}
 		return false, nil

@@ -51,8 +51,8 @@ func (a *actor) deliver(ctx context.Context, mail []troupe.Mail) error {
 				read := *m.Message
 				read.Waited, m.Message = max(0, a.h.d.Now().Sub(m.SentAt).Milliseconds()), &read
 			}
-			if m.Stop != nil && a.tasks.shells[m.Stop.Task] != nil {
-				a.tasks.shells[m.Stop.Task]() // its end is told as any other
+			if m.Stop != nil && a.tasks.own[m.Stop.Task] != nil {
+				a.tasks.own[m.Stop.Task]() // its end is told as any other
 			}
 			continue
 		}

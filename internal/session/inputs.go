@@ -69,7 +69,7 @@ type (
 		stopped bool
 		took    time.Duration
 	}
-	inShellDone struct {
+	inOwnDone struct {
 		task troupe.Task
 		out  tool.Output
 		err  error
@@ -93,7 +93,7 @@ func (inWarm) input() {}
 
 func (inMove) input() {}
 
-func (inShellDone) input() {}
+func (inOwnDone) input() {}
 
 func (inModelDone) input() {}
 

@@ -18,11 +18,9 @@ func (t *tree) fail(a *actor, err error) {
 }
 
 // lose ends all that is done for the tree, until it is adopted again. Who waits for it, or
-// sends to it, is told why. It is called with mu held.
+// sends to it, is told why: of one that is being put away once that is done, since a commit that comes behind it finds
+// the tree fenced that is asleep. It is called with mu held.
 func (t *tree) lose(err error) {
-	if t.sleep.under.Load() {
-		err = asleep(t.root)
-	}
 	t.drop()
 	t.lost = err
 	t.wakeWaiters()
@@ -101,7 +99,7 @@ func (a *actor) letGo() {
 	for _, j := range a.calls.ready {
 		j.leaveTurn()
 	}
-	for _, cancel := range a.tasks.shells {
+	for _, cancel := range a.tasks.own {
 		cancel()
 	}
 	if a.place.cancel != nil {
@@ -119,6 +117,6 @@ func (a *actor) letGo() {
 	// Each field and not the parts whole: what is under way still reads who they belong to.
 	a.exchange.callCancel, a.exchange.start, a.exchange.enter = nil, nil, nil
 	a.calls.working, a.calls.ready, a.calls.now = nil, nil, nil
-	a.tasks.shells, a.tasks.told, a.hearing.monitors = nil, nil, nil
+	a.tasks.own, a.tasks.told, a.hearing.monitors, a.hearing.ends = nil, nil, nil, nil
 	a.timer, a.begun, a.hooks.cancel, a.hooks.over = nil, false, nil, nil
 }

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -48,6 +49,38 @@ func TestLostTreeIsLeftBehindASend(t *testing.T) {
 		}
 		if p.hub.Knows(h.root) {
 			t.Error("it is still hosted")
+		}
+		p.pool.Close()
+		q.end()
+		h.checkTree()
+	})
+}
+
+// TestLostWhileItIsPutAway: a tree that another process takes in the moment in which it is put away is told to be that
+// one's, and not to be asleep.
+func TestLostWhileItIsPutAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		gap := &behind{}
+		p := h.start(plays{"main": {call("Bash:5s"), say("ok")}}.reply, func(p *process) {
+			p.deps = func(d *session.Deps) { gap.Store = d.Store; d.Store = gap }
+		}).begin(troupe.Caps{})
+		pass(2 * time.Second) // in the middle of the command
+		waits := make(chan error, 1)
+		go func() { waits <- p.hub.Wait(t.Context(), h.root) }()
+		var q *process
+		meanwhile := func() {
+			q = h.adopt(plays{"main": {say("mine")}}.reply, false)
+			pass(10 * time.Second) // the command ends, and its result cannot be written
+		}
+		_, err := p.hub.Sleep(t.Context(), session.Bedtime{Root: h.root, Expect: h.lease(), Nobody: "nobody",
+			Before: func(context.Context) { gap.first.Store(&meanwhile) }, Then: func(context.Context) {}})
+		if !errors.Is(err, troupe.ErrFenced) {
+			t.Errorf("put away: %v", err)
+		}
+		if err := <-waits; !errors.Is(err, troupe.ErrFenced) || errors.Is(err, troupe.ErrAsleep) {
+			t.Errorf("who waits for it is told %v", err)
 		}
 		p.pool.Close()
 		q.end()

@@ -30,7 +30,7 @@ type Merge struct {
 	// Conflicts are files that both sides have changed, and Left names what is not brought over; both for people.
 	Conflicts, Left []string
 	// Write writes all of it, or as much as it can. Done again after a crash it writes what is missing. The error is
-	// ErrUnwritten, if no file was written.
+	// ErrUnwritten, if no file was written. Cancelled before the first file it writes none, and then it ends.
 	Write func(ctx context.Context) error
 }
 
@@ -49,6 +49,7 @@ type mergeBack struct {
 	done  bool // nothing more is to be merged in this run
 	// unwritten: this process has announced all that is announced, and no file of it was written.
 	unwritten bool
+	stopped   bool // before any was, so none is to be
 }
 
 // looked is a merge that was worked out and judged.
@@ -97,9 +98,17 @@ func (m *mergeBack) settled(ctx context.Context, end turn.End) (bool, error) {
 
 // looks has the merge worked out and judged.
 func (m *mergeBack) looks(ctx context.Context) {
-	m.a.place.begin(ctx, placeLooks, func(ctx context.Context, s troupe.Session, in *inPlace) {
-		in.looked = m.look(context.WithoutCancel(ctx), s)
+	m.a.place.begin(context.WithoutCancel(ctx), placeLooks, func(ctx context.Context, s troupe.Session, in *inPlace) {
+		in.looked, in.err = m.look(ctx, s), ctx.Err()
 	})
+}
+
+// interrupt ends the wait for others that merge, and what is worked out, for the run ends otherwise by now. What was
+// begun to be written is finished, also what another process has begun.
+func (m *mergeBack) interrupt() {
+	if m.unwritten || len(m.a.st.Place.Merging) == 0 {
+		m.a.place.cancel()
+	}
 }
 
 // byHand is what can be done about work that was not merged.
@@ -108,11 +117,11 @@ const byHand = "; MergeWorktree merges it, or puts it before a person"
 const conflicts = "it conflicts"
 
 // unwanted is why a run's work is not merged by itself; "" if it is. What this end has announced is finished, however
-// the run ends by now.
+// the run ends by now, unless that ended it before the first file was written.
 func (m *mergeBack) unwanted(end turn.End) string {
 	closed := m.a.place.closed
 	switch {
-	case len(m.a.st.Place.Merging) > 0 && !m.a.st.Place.Past:
+	case len(m.a.st.Place.Merging) > 0 && !m.a.st.Place.Past && !m.stopped:
 	case end.Status != troupe.Completed:
 		return fmt.Sprintf("the agent did not come to its end (%s)%s", end.Status, byHand)
 	case unproven(turn.Verified(&m.a.st)) != "":
@@ -207,7 +216,7 @@ func (m *mergeBack) act(ctx context.Context) (bool, error) {
 		return m.finish(), nil
 	}
 	of := m.a.st.Session.Workspace.Of
-	m.unwritten = m.unwritten || len(m.a.st.Place.Merging) == 0
+	m.unwritten, m.stopped = m.unwritten || len(m.a.st.Place.Merging) == 0, false
 	if err := m.a.stage(troupe.WorkspaceMerged{Into: of, Files: plan.merge.Files}); err != nil {
 		return false, err
 	}
@@ -215,9 +224,8 @@ func (m *mergeBack) act(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	p.closed.Left = plan.merge.Left
-	p.begin(ctx, placeMerges, func(ctx context.Context, _ troupe.Session, in *inPlace) {
-		// What was begun is finished even if the run is told to end at once.
-		in.err = plan.merge.Write(context.WithoutCancel(ctx))
+	p.begin(context.WithoutCancel(ctx), placeMerges, func(ctx context.Context, _ troupe.Session, in *inPlace) {
+		in.err = plan.merge.Write(ctx)
 	})
 	return false, nil
 }
@@ -227,6 +235,8 @@ func (m *mergeBack) act(ctx context.Context) (bool, error) {
 func (m *mergeBack) heard(in inPlace) {
 	switch {
 	case m.a.place.closed == nil:
+		stopped := in.cut && m.unwritten && (in.op == placeLooks || errors.Is(in.err, ErrUnwritten))
+		m.stopped = m.stopped || stopped
 		m.over()
 	case in.op == placeLooks:
 		m.plan = &in.looked
@@ -278,7 +288,7 @@ func (m *mergeBack) finish() bool {
 // over forgets what was done for an end that has come, or does not come.
 func (m *mergeBack) over() {
 	m.leave()
-	m.plan, m.tries, m.done, m.unwritten = nil, 0, false, false
+	m.plan, m.tries, m.done, m.unwritten = nil, 0, false, m.stopped
 }
 
 // leave lets the next one merge.

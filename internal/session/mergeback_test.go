@@ -26,8 +26,9 @@ type merging struct {
 	twice     []string        // what was written although it was there
 	early     []string        // or before the log announced it
 	conflicts map[string][]string
-	moves     int  // how often a file is found to have changed when it is to be written
-	says      bool // if that is the first one, it is said that nothing was written
+	moves     int           // how often a file is found to have changed when it is to be written
+	says      bool          // if that is the first one, it is said that nothing was written
+	waits     time.Duration // for another merge, before the first one is written
 }
 
 func newMerging(h *home) *merging {
@@ -57,6 +58,10 @@ func (m *merging) Merge(ctx context.Context, s troupe.Session, _ session.Into) (
 }
 
 func (m *merging) write(ctx context.Context, s troupe.Session, files []troupe.FileTouch) error {
+	if !passed(ctx, m.waits) {
+		return fmt.Errorf("%w: %w", session.ErrUnwritten, ctx.Err())
+	}
+	ctx = context.WithoutCancel(ctx)
 	for i, f := range files {
 		if !passed(ctx, time.Second) {
 			return ctx.Err()
@@ -107,6 +112,13 @@ func (h *home) announced(id troupe.SessionID) (out []string) {
 		}
 	}
 	return out
+}
+
+// begun reports whether something is noted.
+func (m *merging) begun(what string) bool {
+	m.folders.mu.Lock()
+	defer m.folders.mu.Unlock()
+	return slices.ContainsFunc(m.notes, func(n string) bool { return strings.HasSuffix(n, what) })
 }
 
 func (m *merging) check(t *testing.T) {
@@ -240,6 +252,55 @@ func TestMergeBackNot(t *testing.T) {
 			}
 			m.check(t)
 			h.checkTree()
+		})
+	}
+}
+
+// TestMergeBackStopped: a run that is stopped while its merge is worked out, or waits for another one, ends when its
+// folder is looked at once more, and has merged nothing; what was begun to be written is finished.
+func TestMergeBackStopped(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		waits  time.Duration
+		at     time.Duration // behind the beginning of the merge
+		ends   time.Duration // behind the stop
+		merged int
+	}{
+		"worked out": {at: time.Second / 2, ends: time.Second},
+		"waits":      {waits: time.Minute, at: 5 * time.Second, ends: time.Second},
+		"written":    {at: 1500 * time.Millisecond, ends: 4 * time.Second, merged: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHome(t)
+				m := newMerging(h)
+				m.waits = tt.waits
+				p := h.start(plays{"main": {call("Agent:^+One"), say("ok")},
+					"main/One": {call("Edit:work"), say("all done")}}.reply, m.with)
+				p.begin(troupe.Caps{MaxDepth: 1})
+				for !m.begun("merge One") {
+					pass(time.Second / 10)
+				}
+				pass(tt.at)
+				id := h.called("One").ID
+				p.stop(id, troupe.Stop{Run: 1, Now: true, By: "you"})
+				pass(tt.ends + time.Second/2)
+				if s := h.called("One"); s.Status.Live() {
+					t.Errorf("it is %s: %v", s.Status, m.notes)
+				}
+				p.end()
+				w := h.ofRun(id).Workspace
+				why := "the agent did not come to its end (cancelled)"
+				if tt.merged > 0 {
+					why = ""
+				}
+				if w == nil || len(w.Merged) != tt.merged || len(m.has) != tt.merged ||
+					!strings.Contains(w.NotMerged, why) || why == "" && w.NotMerged != "" {
+					t.Errorf("%+v; wrote %v", w, m.has)
+				}
+				m.check(t)
+				h.checkTree()
+			})
 		})
 	}
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/turn"
 )
 
-// What is told of a monitor at a time, at most. All of it is in its output file.
+// What is told of a monitor at a time, at most. All of it is in its output file, as far as that has room.
 const (
 	maxHeardLines = 50
 	maxHeardBytes = 8 << 10
@@ -21,8 +22,7 @@ const heardGather = 200 * time.Millisecond
 
 // monitor keeps what a monitor has said until its session is told. Whoever runs it adds lines, as fast as they come; of
 // more than is told at a time the last ones are kept, since they say how things stand. What it holds when its process
-// is
-// killed is in the output file alone.
+// is killed is in the output file alone, as far as that has room.
 type monitor struct {
 	task  troupe.Task
 	news  func() time.Time // tells the actor that there is something, and is when that was; it does not block
@@ -95,6 +95,9 @@ func (hg *hearing) listen(t troupe.Task) (hear func(line string)) {
 // so a session that is busy finds one piece of mail of each and not a heap of them. One that mail of tasks does not set
 // to work is told when it works again.
 func (hg *hearing) look(ctx context.Context) error {
+	if err := hg.lookForEnds(ctx); err != nil {
+		return err
+	}
 	if len(hg.monitors) == 0 || !hg.listens() {
 		return nil
 	}
@@ -115,9 +118,48 @@ func (hg *hearing) look(ctx context.Context) error {
 		return nil
 	}
 	var mail []troupe.Mail
-	for _, t := range hg.a.st.Shells() { // in the order in which they began
+	for _, t := range hg.a.st.OwnTasks() { // in the order in which they began
 		mail = append(mail, hg.heardOf(hg.monitors[t.ID], now, false)...)
 	}
+	return hg.tell(ctx, mail)
+}
+
+// hold keeps the end of a monitor until it is told.
+func (hg *hearing) hold(mail []troupe.Mail, now time.Time) {
+	if len(hg.ends) == 0 {
+		hg.ended = now
+	}
+	hg.ends = append(hg.ends, mail...)
+}
+
+// lookForEnds sends the session the ends of its monitors: the first with what ends just then, later ones together, as
+// often as it is told of lines at the most. One that a call waits for, or that is told to stop, keeps none waiting.
+func (hg *hearing) lookForEnds(ctx context.Context) error {
+	if len(hg.ends) == 0 {
+		return nil
+	}
+	now, from := hg.a.h.d.Now(), hg.ended.Add(heardGather)
+	if next := hg.endTold.Add(turn.HeardEvery); next.After(from) {
+		from = next
+	}
+	for i := range hg.ends {
+		m := &hg.ends[i]
+		if m.Ended == nil {
+			continue
+		}
+		_, stops := hg.a.tasks.told[m.Ended.Task]
+		if m.Quiet = m.Quiet || stops; stops || slices.ContainsFunc(hg.a.st.Calls, func(c turn.Call) bool {
+			return c.Stage == turn.CallStarted && c.Wait != nil && c.Wait.Task == m.Ended.Task
+		}) {
+			from = now
+		}
+	}
+	if now.Before(from) {
+		hg.lookAgain(now, from)
+		return nil
+	}
+	mail := hg.ends
+	hg.ends, hg.endTold = nil, now
 	return hg.tell(ctx, mail)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -179,6 +180,68 @@ func TestMonitorOfTheBusy(t *testing.T) {
 		}
 		if len(told) > 8 {
 			t.Errorf("told %d times", len(told))
+		}
+	})
+}
+
+// TestMonitorsEndTogether: of many monitors that end one soon after the other the first is told at once, and the others
+// together, as often as lines are; one that a call waits for is told to that at once.
+func TestMonitorsEndTogether(t *testing.T) {
+	t.Parallel()
+	const n = 20
+	for name, tt := range map[string]struct {
+		apart time.Duration
+		runs  int
+	}{"at once": {0, 2}, "a second apart": {time.Second, 4}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHome(t)
+				var began atomic.Int64
+				many := func(r model.Request) troupe.Reply {
+					if r.Agent.Reply == 1 {
+						return call(slices.Repeat([]string{"Bash:watch"}, n)...)
+					}
+					return say("told")
+				}
+				h.start(many, monitoring(func(context.Context, func(string)) {
+					pass(time.Minute + time.Duration(began.Add(1))*tt.apart)
+				})).begin(troupe.Caps{}).end()
+				if ends, s := h.ends(h.root), h.get(h.root); len(ends) != n || s.Run != tt.runs ||
+					s.Status != troupe.Completed {
+					t.Errorf("told of %d ends, in %d runs, %s", len(ends), s.Run, s.Status)
+				}
+				h.checkTree()
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		ends := []time.Duration{time.Minute, time.Minute + 5*time.Second}
+		var began atomic.Int64
+		h.start(func(r model.Request) troupe.Reply {
+			switch r.Agent.Reply {
+			case 1:
+				return call("Bash:watch", "Bash:watch")
+			case 3:
+				return call("TaskOutput:b1.1")
+			}
+			return say("told")
+		}, monitoring(func(context.Context, func(string)) { pass(ends[began.Add(1)-1]) })).begin(troupe.Caps{}).end()
+		var waited, ended time.Time
+		for _, e := range h.events(h.root) {
+			switch b := e.Body.(type) {
+			case troupe.ToolFinished:
+				if b.Outcome != nil {
+					waited = e.At
+				}
+			case troupe.MailDelivered:
+				if b.Mail[0].Ended != nil {
+					ended = e.At
+				}
+			}
+		}
+		if took := waited.Sub(ended); took < 4*time.Second || took > 6*time.Second {
+			t.Errorf("the first end is told at %v, and the call waits until %v", ended, waited)
 		}
 	})
 }

@@ -80,10 +80,10 @@ func (ts *tasks) moveCommand(i int, j *judged, by *troupe.Caller) (refused, err 
 		Background: true, StartedAt: job.since}
 	delete(ts.a.calls.working, i)
 	job.moved = &t
-	if ts.shells == nil {
-		ts.shells = make(map[troupe.TaskID]context.CancelFunc)
+	if ts.own == nil {
+		ts.own = make(map[troupe.TaskID]context.CancelFunc)
 	}
-	ts.shells[id] = job.cancel
+	ts.own[id] = job.cancel
 	if c.Stage == turn.CallPending { // it only read, so it was not announced; a task has begun, whatever it does
 		if err := ts.a.stage(troupe.ToolStarted{Reply: c.Reply, Call: c.Index, Name: c.Name,
 			Decision: j.decision}); err != nil {
@@ -98,7 +98,7 @@ func (ts *tasks) moveCommand(i int, j *judged, by *troupe.Caller) (refused, err 
 
 // moveDone tells the end of a command that was moved.
 func (ts *tasks) moveDone(ctx context.Context, in inToolDone) error {
-	end := inShellDone{task: *in.job.moved, out: in.out, err: in.err, took: in.took}
+	end := inOwnDone{task: *in.job.moved, out: in.out, err: in.err, took: in.took}
 	if in.stopped && end.err == nil {
 		end.err = errStopped
 	}
@@ -110,7 +110,7 @@ func (ts *tasks) moveDone(ctx context.Context, in inToolDone) error {
 				"asked "+
 				"about.)"))
 	}
-	return ts.shellDone(ctx, end)
+	return ts.ownDone(ctx, end)
 }
 
 // notAsked reports whether a person would have been asked about what a command wanted beyond its sandbox, had it not

@@ -51,16 +51,19 @@ type (
 	// tasks is what goes on beside calls: commands and agents in the background, and what is said
 	// to them.
 	tasks struct {
-		a      *actor
-		shells map[troupe.TaskID]context.CancelFunc // commands
-		told   map[troupe.TaskID]bool               // tasks told to stop; true: now
+		a    *actor
+		own  map[troupe.TaskID]context.CancelFunc // commands and monitors
+		told map[troupe.TaskID]bool               // tasks told to stop; true: now
 	}
 	// hearing tells the session what its monitors say.
 	hearing struct {
 		a        *actor
 		monitors map[troupe.TaskID]*monitor
-		at       time.Time // when it looks for that again
-		sent     int       // pieces of mail, by this actor
+		at       time.Time     // when it looks for that again
+		sent     int           // pieces of mail, by this actor
+		ends     []troupe.Mail // of monitors, with their last lines, which are not told yet
+		ended    time.Time     // when the first of them came
+		endTold  time.Time     // when some were told last
 	}
 	// handing has a model look at what the session hands to its parent.
 	handing struct {

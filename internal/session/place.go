@@ -320,8 +320,8 @@ func (p *place) done(in inPlace) error {
 	if err := p.a.noteHooks(in.ran); err != nil {
 		return err
 	}
-	if in.cut { // the next owner of the session does it anew, and nothing is wrong with the folder
-		return nil
+	if in.cut && in.op != placeLooks && in.op != placeMerges {
+		return nil // the next owner of the session does it anew, and nothing is wrong with the folder
 	}
 	switch in.op {
 	case placeOpens:
@@ -397,22 +397,24 @@ func (p *place) close(ctx context.Context, completed bool) {
 	if p.doing == placeIdle {
 		p.doing = placeEnds
 		if p.a.st.Session.Depth > 0 { // those of a main agent go on when its run has ended
-			p.a.tasks.endShells()
+			p.a.tasks.endOwn()
 		}
 	}
 	switch p.doing {
 	case placeOpens:
 		p.cancel()
 	case placeEnds:
-		if p.a.st.Session.Depth > 0 && len(p.held) < len(p.a.tasks.shells) {
+		if p.a.st.Session.Depth > 0 && len(p.held) < len(p.a.tasks.own) {
 			return
 		}
 		c := Closing{Stay: othersIn(p.a.tree, p.a.st.Session.Workspace), Began: p.a.st.Place.Began}
-		if len(p.a.tasks.shells) > len(p.held) {
+		if len(p.a.tasks.own) > len(p.held) {
 			c.Stay = "commands still run in it"
 		}
 		p.begin(ctx, placeCloses, p.closes(c, completed))
-	case placeIdle, placeSaves, placeCloses, placeLooks, placeMerges:
+	case placeLooks, placeMerges:
+		p.back.interrupt()
+	case placeIdle, placeSaves, placeCloses:
 	}
 }
 
@@ -472,7 +474,7 @@ func (p *place) hold(in input) bool {
 		return false
 	}
 	switch in := in.(type) {
-	case inShellDone:
+	case inOwnDone:
 	case inToolDone:
 		if in.job.moved == nil {
 			return false

@@ -134,7 +134,7 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 		if o.Status == troupe.Completed {
 			o.Verified = turn.Verified(&a.st)
 		}
-		o.Stopped = a.tasks.endShells()
+		o.Stopped = a.tasks.endOwn()
 		if !turn.Keeps(&a.st) {
 			o.Evidence.Unseen += len(o.Stopped) // nobody waits for what was seen of them
 		}

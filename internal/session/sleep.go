@@ -12,12 +12,24 @@ import (
 	"github.com/troupe-dev/troupe/internal/turn"
 )
 
-// sleeping is what a tree needs to be put away in good order.
+// sleeping is what a tree needs to be put away in good order. Actors, jobs and those that wait read it without its
+// lock.
+//
+//	Hub.Sleep is                 rests  under  who waits for the tree
+//	not called, or has failed    false  false  waits, and is told if it is lost
+//	waiting for what is at work  true   false  the same: nothing of it is new to them
+//	committing, and quieting     true   true   is told nothing before it is known whether the tree sleeps
+//	done                         false  false  is told that it sleeps: its actors are gone
+//
+// A tree that is not hosted here has no actors that could rest.
 type sleeping struct {
-	rests atomic.Bool  // its actors hear of what they have begun, and begin nothing
-	under atomic.Bool  // it is being put away: whoever finds it gone finds it asleep, once that is done
-	jobs  atomic.Int64 // what goes on beside its actors
-	idle  atomic.Pointer[context.CancelFunc]
+	rests atomic.Bool // its actors hear of what they have begun, and begin nothing
+	under atomic.Bool // it is being put away
+	// jobs counts what goes on beside its actors, in all of these states, and idle is called when there is none any
+	// more:
+	// while it is quieting, else it is nil.
+	jobs atomic.Int64
+	idle atomic.Pointer[context.CancelFunc]
 }
 
 // begun and over count what goes on beside the actors.

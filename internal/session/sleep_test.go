@@ -244,3 +244,70 @@ func TestSleepOfAnothers(t *testing.T) {
 		}
 	})
 }
+
+// TestSleepThoughtBetterOf: who asked for a tree to be put away and gives up while what is under way is waited for has
+// it go on as if nothing had been asked.
+func TestSleepThoughtBetterOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		slow := func(p *process) { p.llm.takes = func(model.Request) time.Duration { return time.Minute } }
+		p := h.start(func(model.Request) troupe.Reply { return say("done") }, slow).begin(troupe.Caps{})
+		pass(time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		began, none := time.Now(), func(context.Context) {}
+		_, err := p.hub.Sleep(ctx, session.Bedtime{Root: h.root, Expect: h.lease(), Within: 3 * time.Minute,
+			Nobody: "nobody", Before: none, Then: none})
+		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took != 5*time.Second {
+			t.Errorf("after %v: %v", took, err)
+		}
+		p.end()
+		if s := h.get(h.root); s.Status != troupe.Completed || !s.AsleepAt.IsZero() || len(p.llm.requests) != 1 {
+			t.Errorf("it ended as %+v after %d requests", s, len(p.llm.requests))
+		}
+	})
+}
+
+// TestSleepEndsChecks: a model that checks a result is not waited for when the tree is put away.
+func TestSleepEndsChecks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, c := newHome(t), &checks{took: time.Hour}
+		p := h.start(plays{"main": {call("Agent:A"), say("ok")}, "main/A": {say("done")}}.reply, c.with).
+			begin(troupe.Caps{MaxDepth: 1})
+		pass(10 * time.Second)
+		began := time.Now()
+		if _, err := p.sleep(0); err != nil || c.asked.Load() != 1 {
+			t.Errorf("%v, asked %d times", err, c.asked.Load())
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it took %v", took)
+		}
+		p.pool.Close()
+	})
+}
+
+// TestSendAsItFallsAsleep: mail to a tree that is put away in the moment in which it is sent is not sent here, and
+// waits
+// for who wakes it.
+func TestSendAsItFallsAsleep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, gap := newHome(t), &behind{}
+		p := h.start(plays{"main": {call("Bash:5s"), say("ok")}}.reply, func(p *process) {
+			p.deps = func(d *session.Deps) { gap.Store = d.Store; d.Store = gap }
+		}).begin(troupe.Caps{})
+		pass(2 * time.Second)
+		meanwhile := func() {
+			if _, err := p.sleep(0); err != nil {
+				t.Error(err)
+			}
+		}
+		gap.first.Store(&meanwhile)
+		here, err := p.hub.Send(t.Context(), h.root, func(store.Tx) ([]troupe.Mail, error) {
+			return []troupe.Mail{prompt(h.root, "by the way")}, nil
+		})
+		if here || err != nil {
+			t.Errorf("sent here: %v, %v", here, err)
+		}
+		p.pool.Close()
+	})
+}

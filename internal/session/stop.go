@@ -104,7 +104,7 @@ func (ts *tasks) stopTasks(ctx context.Context, act turn.StopTasks) error {
 		t, _ := ts.a.st.Task(string(id))
 		if t.Kind.OfSession() {
 			agents = append(agents, troupe.SessionID(id))
-		} else if cancel := ts.shells[id]; cancel != nil {
+		} else if cancel := ts.own[id]; cancel != nil {
 			cancel()
 		}
 	}
@@ -172,7 +172,7 @@ func (ts *tasks) stopTask(ctx context.Context, c turn.Call, in troupe.TaskStop) 
 			t.ID), false)); err != nil {
 			return err
 		}
-		if cancel := ts.shells[t.ID]; cancel != nil {
+		if cancel := ts.own[t.ID]; cancel != nil {
 			cancel()
 		}
 		return nil

@@ -144,8 +144,8 @@ func (bs *births) background(calls []int, by *troupe.Caller) error {
 	return nil
 }
 
-// runShell starts a command or a monitor in the background: its call has its result at once.
-func (ts *tasks) runShell(ctx context.Context, i int, j *judged) error {
+// runOwn starts a command or a monitor in the background: its call has its result at once.
+func (ts *tasks) runOwn(ctx context.Context, i int, j *judged) error {
 	c, env := ts.a.st.Calls[i], j.env
 	at := troupe.Coord{Reply: c.Reply, Call: c.Index}
 	id := troupe.ShellTaskID(at)
@@ -170,29 +170,29 @@ func (ts *tasks) runShell(ctx context.Context, i int, j *judged) error {
 	if err := ts.a.flush(ctx, nil); err != nil {
 		return err
 	}
-	if ts.shells == nil {
-		ts.shells = make(map[troupe.TaskID]context.CancelFunc)
+	if ts.own == nil {
+		ts.own = make(map[troupe.TaskID]context.CancelFunc)
 	}
 	now := ts.a.h.d.Now
 	ended := ts.a.h.folders.invalidate()
-	ts.shells[id] = ts.a.goCancel(ctx, func(ctx context.Context) {
+	ts.own[id] = ts.a.goCancel(ctx, func(ctx context.Context) {
 		start := now()
 		out, err := runPrepared(ctx, j.prepared, env)
 		ended()
 		if cause := ctx.Err(); cause != nil && (err == nil || errors.Is(err, cause)) {
 			err = errStopped // at work, or before it began
 		}
-		ts.a.post(inShellDone{task: t, out: out, err: err, took: max(0, now().Sub(start))})
+		ts.a.post(inOwnDone{task: t, out: out, err: err, took: max(0, now().Sub(start))})
 	})
 	return nil
 }
 
 var errStopped = errors.New("it was stopped")
 
-// shellDone sends its owner the end of a command in the background, as any other end.
-func (ts *tasks) shellDone(ctx context.Context, in inShellDone) error {
-	cancel := ts.shells[in.task.ID]
-	delete(ts.shells, in.task.ID)
+// ownDone sends its owner the end of a command in the background, as any other end.
+func (ts *tasks) ownDone(ctx context.Context, in inOwnDone) error {
+	cancel := ts.own[in.task.ID]
+	delete(ts.own, in.task.ID)
 	if cancel != nil {
 		cancel()
 	}
@@ -219,10 +219,15 @@ func (ts *tasks) shellDone(ctx context.Context, in inShellDone) error {
 	}
 	_, told := ts.told[in.task.ID] // with the whole tree, whose stop it must not undo
 	now := ts.a.h.d.Now()
-	return ts.a.hearing.tell(ctx, append(ts.a.hearing.heardOf(m, now, told), troupe.Mail{
+	mail := append(ts.a.hearing.heardOf(m, now, told), troupe.Mail{
 		ID: troupe.ShellEndedMailID(ts.a.id, in.task.ID), Root: ts.a.root, To: ts.a.id, From: ts.a.id,
 		Kind: troupe.MailTaskEnded, SentAt: now, Ended: &o, Quiet: told,
-	}))
+	})
+	if in.task.Kind == troupe.TaskMonitor && o.Status != troupe.Cancelled {
+		ts.a.hearing.hold(mail, now)
+		return nil
+	}
+	return ts.a.hearing.tell(ctx, mail)
 }
 
 // withOutputFile is the end of a child as it is told to a parent that did not wait for it, or no more:
@@ -249,12 +254,12 @@ func exitOf(e troupe.Evidence) string {
 	return "it failed"
 }
 
-// endShells ends the commands of an agent whose run is over and names them.
-func (ts *tasks) endShells() []string {
+// endOwn ends the commands of an agent whose run is over and names them.
+func (ts *tasks) endOwn() []string {
 	var names []string
-	for _, t := range ts.a.st.Shells() {
+	for _, t := range ts.a.st.OwnTasks() {
 		names = append(names, t.Name+" ("+string(t.ID)+", log: "+t.Output+")")
-		if cancel := ts.shells[t.ID]; cancel != nil {
+		if cancel := ts.own[t.ID]; cancel != nil {
 			cancel()
 		}
 	}

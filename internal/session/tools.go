@@ -168,7 +168,7 @@ func (cs *calls) begin(ctx context.Context, i int, j *judged) (begun bool, err e
 			return false, err
 		}
 		if j.background != "" {
-			return true, cs.a.tasks.runShell(ctx, i, j)
+			return true, cs.a.tasks.runOwn(ctx, i, j)
 		}
 		if err := cs.a.flush(ctx, nil); err != nil {
 			return false, err

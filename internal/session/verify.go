@@ -21,8 +21,8 @@ import (
 // word
 // anew.
 func (bs *births) verify(ctx context.Context) (again bool, err error) {
-	if len(bs.a.tasks.shells) > 0 {
-		bs.a.tasks.endShells()
+	if len(bs.a.tasks.own) > 0 {
+		bs.a.tasks.endOwn()
 		bs.a.hooks.over = nil // hooks are told of the end that comes then
 		return false, nil
 	}

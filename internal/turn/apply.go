@@ -331,7 +331,7 @@ func (f *fold) ended(b troupe.Ended) error {
 		f.s.halt = halt{} // it was stopped before its first run; the next one is another matter
 	}
 	if p.Depth > 0 {
-		f.endShells()
+		f.endOwn()
 	}
 	return nil
 }

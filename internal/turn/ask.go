@@ -270,8 +270,8 @@ func (d *decision) limited(limit, why string) Action {
 		return End{troupe.Failed, troupe.CauseLimit, d.s.last.text, why, limit}
 	}
 	var untold []troupe.TaskID
-	shells := d.s.Shells()
-	for _, t := range shells {
+	own := d.s.OwnTasks()
+	for _, t := range own {
 		if !d.in.Told(t.ID, true) {
 			untold = append(untold, t.ID)
 		}
@@ -279,10 +279,10 @@ func (d *decision) limited(limit, why string) Action {
 	switch {
 	case len(untold) > 0:
 		return StopTasks{Tasks: untold, Now: true}
-	case len(shells) == 1:
+	case len(own) == 1:
 		why += "; the command in the background was stopped with it"
-	case len(shells) > 1:
-		why += fmt.Sprintf("; %d commands in the background were stopped with it", len(shells))
+	case len(own) > 1:
+		why += fmt.Sprintf("; %d commands in the background were stopped with it", len(own))
 	}
 	return End{troupe.Failed, troupe.CauseLimit, d.s.last.text, why, limit}
 }

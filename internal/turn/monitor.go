@@ -10,9 +10,8 @@ import (
 )
 
 // How often a session is told of its monitors, all of them together. Each time may cost a model reply, so what a
-// monitor
-// prints is no measure of it: the first lines are told at once, what follows within about the time of a reply is told
-// together, and one that never falls silent has an agent at work for no more than a minute of each ten.
+// monitor prints is no measure of it: the first lines are told at once, what follows within about the time of a reply
+// is told together, and one that never falls silent costs no more than sixty replies in an hour.
 const (
 	// HeardEvery is how long after one telling the next comes at the earliest.
 	HeardEvery = 10 * time.Second

@@ -169,7 +169,7 @@ func (p *place) changedAt(seq int64) {
 // ToSave reports whether the folder differs from the last checkpoint as far as the log knows, and which files do; nil:
 // it may be any.
 func ToSave(s *State) (files []string, changed bool) {
-	p, running := &s.Place, slices.ContainsFunc(s.Shells(), func(t troupe.Task) bool { return !t.Reads })
+	p, running := &s.Place, slices.ContainsFunc(s.OwnTasks(), func(t troupe.Task) bool { return !t.Reads })
 	if running || p.All || p.failed {
 		return nil, running || p.first != 0
 	}

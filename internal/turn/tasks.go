@@ -243,8 +243,8 @@ func sizeOfLines(lines []string) (n int64) {
 	return n
 }
 
-// Shells lists the commands and monitors at work in the background.
-func (s *State) Shells() []troupe.Task {
+// OwnTasks lists the commands and monitors at work in the background.
+func (s *State) OwnTasks() []troupe.Task {
 	var out []troupe.Task
 	for _, t := range s.Tasks {
 		if !t.Kind.OfSession() && t.Status == troupe.TaskRunning {
@@ -254,9 +254,9 @@ func (s *State) Shells() []troupe.Task {
 	return out
 }
 
-// endShells notes that the commands of a sub-agent end with its run. A root's go on: it is
+// endOwn notes that the commands of a sub-agent end with its run. A root's go on: it is
 // there to be told.
-func (f *fold) endShells() {
+func (f *fold) endOwn() {
 	for i := range f.s.Tasks {
 		if t := &f.s.Tasks[i]; !t.Kind.OfSession() && t.Status == troupe.TaskRunning {
 			t.Status, t.EndedAt, t.End = troupe.TaskKilled, f.e.At, f.e.Seq

@@ -84,8 +84,8 @@ func TestMovedCommandIsATask(t *testing.T) {
 	if a, b := l.st.Calls[0].Stage, l.st.Calls[1].Stage; a != turn.CallDone || b != turn.CallPending {
 		t.Errorf("the calls are %v and %v", a, b)
 	}
-	if len(l.st.Shells()) != 1 {
-		t.Errorf("commands at work: %+v", l.st.Shells())
+	if len(l.st.OwnTasks()) != 1 {
+		t.Errorf("commands at work: %+v", l.st.OwnTasks())
 	}
 }
 

@@ -40,7 +40,8 @@ type Sent struct {
 
 // Sleep puts a tree away.
 type Sleep struct {
-	WithinMS int64 `json:"within_ms,omitempty" doc:"How long replies and calls under way are waited for before they are cut off; 0: not at all"`
+	WithinMS int64 `json:"within_ms,omitempty" doc:"How long replies and calls under way are waited for before they are cut off; 0: ten seconds"`
+	Now      bool  `json:"now,omitempty" doc:"They are cut off at once"`
 }
 
 // Slept is what became of a tree that was put away.
@@ -50,6 +51,7 @@ type Slept struct {
 	Calls    []string         `json:"calls,omitempty" doc:"The tools whose calls were cut off; they may have taken effect"`
 	Commands []string         `json:"commands,omitempty" doc:"The commands in the background that were ended"`
 	Folders  []SleptFolder    `json:"folders,omitempty" doc:"The folders of their own of agents that are not done"`
+	Problem  string           `json:"problem,omitempty" doc:"Why these could not be listed; all of them stay then"`
 }
 
 // SleptFolder is a worktree, copy or folder of an agent that sleeps.

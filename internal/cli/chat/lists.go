@@ -19,7 +19,7 @@ func placeOf(v *conversation) wire.Place {
 func printed(v *conversation, write func(c *console.Console) error) error {
 	text, err := prints(v, write)
 	if err == nil {
-		v.say(text)
+		v.say(console.Slashed(text))
 	}
 	return err
 }

@@ -52,6 +52,9 @@ func recall(ctx context.Context, v *conversation) error {
 	for _, e := range children {
 		v.board.work.Event(e)
 	}
+	if tasks, err := v.trees.api.Tasks(ctx, t.root); err == nil { // else they are shown until their ends are read
+		v.board.work.Ended(tasks)
+	}
 	v.board.work.Spent(cost) // what the events above told of it is a part of this
 	for _, r := range v.board.work.Granted() {
 		v.say("Still allowed for this session: " + console.Visible(console.Line(r.Text, 0)))

@@ -73,6 +73,32 @@ func TestShortPastIsWhole(t *testing.T) {
 	}
 }
 
+// TestContinueWithoutWhatEnded: a monitor that ended with its process is not shown as at work before its agent has read
+// of that.
+func TestContinueWithoutWhatEnded(t *testing.T) {
+	t.Parallel()
+	f := newFake(func(*fake, string) {})
+	begun := func(call int, name string) troupe.ToolFinished {
+		b := finished(1, call, "Monitor", "is at work")
+		b.Task = &troupe.Task{ID: troupe.TaskID(fmt.Sprintf("b1.%d", call)), Kind: troupe.TaskMonitor, Name: name,
+			Background: true}
+		return b
+	}
+	f.happened(rootID, 0, troupe.Created{}, troupe.Started{Run: 1}, prompted("watch"),
+		troupe.Replied{Reply: 1, Blocks: []troupe.Block{callBlock(1, 0, "Monitor", `{"command":"tail -f gone"}`),
+			callBlock(1, 1, "Monitor", `{"command":"tail -f here"}`)}}, begun(0, "Gone"), begun(1, "Here"),
+		ended(troupe.Completed))
+	f.before = []wire.Session{{ID: rootID, Root: rootID, Title: "watch", Status: troupe.Completed}}
+	f.tasks = []wire.Task{{Session: rootID, Path: "main", ID: "b1.0", Kind: troupe.TaskMonitor,
+		Status: troupe.TaskKilled},
+		{Session: rootID, Path: "main", ID: "b1.1", Kind: troupe.TaskMonitor, Status: troupe.TaskRunning}}
+	p := sit(t, f, wire.Begin{Continue: true})
+	p.shows("· in the background")
+	if rows := p.Shown(); strings.Contains(rows, "b1.0 ") || !strings.Contains(rows, "b1.1 ") {
+		t.Errorf("the screen shows\n%s", rows)
+	}
+}
+
 func TestFitting(t *testing.T) {
 	t.Parallel()
 	all := [][]string{{"> a\n", "1\n"}, {"> b\n", "1\n", "2\n"}, {"> c\n", "1\n", "2\n", "3\n"}}

@@ -382,7 +382,9 @@ func (v *conversation) requests(ctx context.Context) {
 	marks(v)
 }
 
-func (v *conversation) complain(err error) { v.say("troupe: " + console.Clean(err.Error())) }
+func (v *conversation) complain(err error) {
+	v.say("troupe: " + console.Slashed(console.Clean(err.Error())))
+}
 
 // last shows what is left when the whole tree has ended.
 func (v *conversation) last(ctx context.Context) error {

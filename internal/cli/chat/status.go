@@ -41,6 +41,9 @@ func (v *conversation) greet(ctx context.Context, goesOn bool) {
 	}
 	v.say(strings.Join(parts, " · "))
 	v.say("/help lists the commands and keys; Ctrl-D ends.")
+	if t := v.trees.next.Team; t != nil && !goesOn {
+		v.say(beginsWith(*t))
+	}
 	if missing != nil {
 		v.complain(missing)
 	}
@@ -52,6 +55,19 @@ func (v *conversation) greet(ctx context.Context, goesOn bool) {
 	}
 	v.warnMode(cmp.Or(v.trees.next.Mode, v.first.mode))
 	stand(v)
+}
+
+// beginsWith says of a team, before there is one, who is in it.
+func beginsWith(t wire.NewTeam) string {
+	const lead = " You talk to its lead; /team lists its members then."
+	if t.Name != "" {
+		return "Your first words begin the team " + console.Line(t.Name, 64) + " of the settings." + lead
+	}
+	of := ""
+	if t.Type != "" {
+		of = " of type " + console.Line(t.Type, 64)
+	}
+	return fmt.Sprintf("Your first words begin a team: a lead and %s%s.%s", console.Count(t.Size-1, "member"), of, lead)
 }
 
 func (v *conversation) folder() string {

@@ -155,3 +155,16 @@ func TestCompactSaysWhatItWaitsFor(t *testing.T) {
 	p.Keys("/compact\r")
 	p.shows("The conversation is shortened once what is asked has an answer.")
 }
+
+// TestTeamIsShownFirst: who begins a conversation with a team is told of it before the first words.
+func TestTeamIsShownFirst(t *testing.T) {
+	t.Parallel()
+	for want, team := range map[string]wire.NewTeam{
+		"Your first words begin a team: a lead and 3 members of type Explore. You talk to its lead": {Size: 4,
+			Type: "Explore"},
+		"Your first words begin the team web of the settings. You talk to its lead": {Name: "web"},
+	} {
+		p := sitAt(t, newFake(func(f *fake, _ string) { f.says("ok") }), wire.Begin{Role: wire.Role{Team: &team}}, 100)
+		p.shows(want)
+	}
+}

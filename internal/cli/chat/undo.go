@@ -303,7 +303,7 @@ func undoPlan(cwd string, u wire.Undo, about string, force, refused bool) string
 			what = "made again"
 		}
 		what = is + what
-		if f.Mixed {
+		if f.Mixed && !f.Stays(force) {
 			what += "; what something else changed in between goes too"
 		}
 		fmt.Fprintf(&b, "  %s  +%d −%d  %s\n", console.Line(strings.TrimPrefix(f.Path, cwd+"/"), 200), f.Added,

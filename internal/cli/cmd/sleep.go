@@ -31,8 +31,9 @@ wakes; one with files that cannot be kept stays.`,
 			if within < 0 || now && cmd.Flags().Changed("within") {
 				return console.Usage("--within is a time, such as 30s, and --now is none")
 			}
-			if now {
-				within = 0
+			order := wire.Sleep{Now: true}
+			if !now && within > 0 {
+				order = wire.Sleep{WithinMS: max(1, within.Milliseconds())}
 			}
 			return c.With(cmd.Context(), troupe.SurfaceCommand, func(h *home.Home) error {
 				if err := takeOver(cmd.Context(), c, h, args[0], take); err != nil {
@@ -42,7 +43,7 @@ wakes; one with files that cannot be kept stays.`,
 				if err != nil {
 					return err
 				}
-				slept, err := h.API.Sleep(cmd.Context(), s.ID, wire.Sleep{WithinMS: within.Milliseconds()})
+				slept, err := h.API.Sleep(cmd.Context(), s.ID, order)
 				if err != nil {
 					return err
 				}

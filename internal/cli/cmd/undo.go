@@ -32,7 +32,7 @@ merge, is undone; run it again to undo the one before.
 What you merged with troupe merge is a step of its own, and has an entry in --list. --merge takes
 back that merge and nothing else, whatever came after it in other files; so it does of merges by agents.
 
-If something else has changed one of the files since, no file is restored, unless --force is
+If something else has changed one of the files since, or between, no file is restored, unless --force is
 given. Changes made by shell commands are not known and are not undone; the commands are
 listed. Only in a folder of an agent's own, such as a worktree, is everything known and
 undone, what commands changed included, apart from ignored files, links and commits. An undo

@@ -58,7 +58,7 @@ func fileOutcome(f wire.UndoFile, force bool) string {
 	if f.Obstacle != wire.ObstacleNone {
 		text += ", although " + console.Line(f.Problem, 0)
 	}
-	if f.Mixed {
+	if f.Mixed && f.Obstacle == wire.ObstacleNone {
 		text += "; what something else changed in between goes too"
 	}
 	return text

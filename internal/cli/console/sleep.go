@@ -27,6 +27,10 @@ func Slept(c *Console, name string, s wire.Slept) string {
 	for _, what := range s.Commands {
 		fmt.Fprintf(&b, "  ended: the background command %s\n", Line(what, 80))
 	}
+	if s.Problem != "" {
+		fmt.Fprintf(&b, "  stays: each worktree and copy of its agents, for they could not be listed: %s\n",
+			Line(s.Problem, 0))
+	}
 	for _, f := range s.Folders {
 		if f.Gone {
 			fmt.Fprintf(&b, "  put away: %s (all of it is kept, and made again when it wakes)\n", Line(f.Name, 80))

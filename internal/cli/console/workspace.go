@@ -2,10 +2,23 @@ package console
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
 )
+
+var typed = regexp.MustCompile(`\btroupe\s+(diff|merge|worktrees)\b( prune)?`)
+
+// Slashed names the commands that a text advises as they are typed in a conversation, where that has them.
+func Slashed(text string) string {
+	return typed.ReplaceAllStringFunc(text, func(words string) string {
+		if strings.HasSuffix(words, " prune") {
+			return words
+		}
+		return "/" + strings.Fields(words)[1]
+	})
+}
 
 // Workspace says what became of an agent's own folder, on one line; "" if nothing is to be said: it was removed, for
 // nothing was changed in it.

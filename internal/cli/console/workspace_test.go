@@ -46,3 +46,18 @@ func TestWorkspace(t *testing.T) {
 		t.Errorf("of nothing it says %s", got)
 	}
 }
+
+// TestSlashed: what a conversation has a command for is advised as it is typed there, and nothing else is touched.
+func TestSlashed(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"troupe diff one, troupe merge one":         "/diff one, /merge one",
+		"`troupe worktrees --all` lists them":       "`/worktrees --all` lists them",
+		"throw it away: troupe worktrees prune one": "throw it away: troupe worktrees prune one",
+		"troupe merges what troupe sessions list":   "troupe merges what troupe sessions list",
+	} {
+		if got := Slashed(text); got != want {
+			t.Errorf("%q", got)
+		}
+	}
+}

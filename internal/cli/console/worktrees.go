@@ -64,6 +64,9 @@ func WorktreeHolds(w wire.Worktree) (text string) {
 		if !w.There && w.Branch != "" {
 			text += "; folder gone, kept on " + w.Branch
 		}
+		if w.Problem != "" {
+			text += "; whether your files have it is not known: " + w.Problem
+		}
 	case wire.WorktreeUnknown:
 		text = "not known: " + w.Problem
 	}

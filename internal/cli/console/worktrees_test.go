@@ -22,7 +22,9 @@ func TestWorktreeHolds(t *testing.T) {
 		"unmerged: 3 files +10 -2": {State: wire.WorktreeUnmerged, WorktreeSums: sums, There: true, Branch: "b"},
 		"unmerged: 3 files +10 -2, conflicts in 1 file; folder gone, kept on b": {State: wire.WorktreeUnmerged,
 			WorktreeSums: conflicts, Branch: "b"},
-		"unmerged: 2 commits":           {State: wire.WorktreeUnmerged, WorktreeSums: wire.WorktreeSums{Commits: 2}},
+		"unmerged: 2 commits": {State: wire.WorktreeUnmerged, WorktreeSums: wire.WorktreeSums{Commits: 2}},
+		"unmerged: 1 commit; whether your files have it is not known: no git": {State: wire.WorktreeUnmerged,
+			WorktreeSums: wire.WorktreeSums{Commits: 1}, There: true, Problem: "no git"},
 		"merged; folder stays: ignored": {State: wire.WorktreeMerged, There: true, Kept: "ignored"},
 		"not known: no git":             {State: wire.WorktreeUnknown, Problem: "no git", There: true, Kept: "x"},
 	} {

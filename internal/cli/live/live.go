@@ -269,8 +269,14 @@ func (v *View) room(n int) int {
 	return max(20, min(n, v.width-nameWidth-3))
 }
 
+// line writes a line of an agent's. What is wider than the view goes on below, and no word is broken that a row has
+// room
+// for.
 func (v *View) line(a *agent, edge, text string) {
 	name := console.Middle(console.Line(a.name, 0), nameWidth)
+	if v.width > 0 {
+		text = strings.ReplaceAll(ansi.Wrap(text, v.room(v.width), ""), "\n", "\n"+strings.Repeat(" ", nameWidth+3))
+	}
 	fmt.Fprintf(v.w, "%s %s\n", v.paint(a.color, edge+" "+name+strings.Repeat(" ", nameWidth-ansi.StringWidth(name))),
 		text)
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -309,5 +310,26 @@ func TestLeft(t *testing.T) {
 		if said != x.want {
 			t.Errorf("TMUX=%s TMUX_PANE=%s: %q, want %q", x.server, x.pane, said, x.want)
 		}
+	}
+}
+
+// TestTmuxSilent: a tmux that does not answer is not taken for one without panes: that is said, and no session is made.
+func TestTmuxSilent(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := run(ctx, "sleep", "60"); !errors.Is(err, errSilent) {
+		t.Errorf("a program that hangs: %v", err)
+	}
+	calls := 0
+	b := newTmux(Place{Root: root, Call: func(context.Context, string, ...string) (string, error) {
+		calls++
+		return "", fmt.Errorf("tmux %w", errSilent)
+	}}, "")
+	if panes, err := b.Active(t.Context()); !errors.Is(err, errSilent) {
+		t.Errorf("%v, %v", panes, err)
+	}
+	if id, err := b.Spawn(t.Context(), "m00000000000"); !errors.Is(err, errSilent) || calls != 2 {
+		t.Errorf("%q, %v, %d calls", id, err, calls)
 	}
 }

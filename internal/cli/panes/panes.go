@@ -61,6 +61,9 @@ const (
 // call runs a program and returns what it prints. Arguments are never read by a shell of ours.
 type call func(ctx context.Context, program string, args ...string) (string, error)
 
+// errSilent: a program has not said what it was asked. What is there is not known then.
+var errSilent = errors.New("did not answer")
+
 // patience is how long a program may take that moves panes.
 const patience = 5 * time.Second
 
@@ -74,7 +77,7 @@ func run(ctx context.Context, program string, args ...string) (string, error) {
 	err := cmd.Run()
 	switch {
 	case ctx.Err() != nil:
-		return "", fmt.Errorf("%s did not answer in %s", program, patience)
+		return "", fmt.Errorf("%s %w in %s", program, errSilent, patience)
 	case err != nil && said.Len() > 0:
 		return "", fmt.Errorf("%s: %s", program, strings.TrimSpace(said.String()))
 	case err != nil:

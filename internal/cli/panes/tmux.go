@@ -2,6 +2,7 @@ package panes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -72,7 +73,7 @@ func (t *tmux) list(ctx context.Context, target ...string) ([]tmuxPane, error) {
 // Active implements Backend. Panes that a person has moved to another window are there too.
 func (t *tmux) Active(ctx context.Context) ([]Pane, error) {
 	panes, err := t.list(ctx, "-a")
-	if err != nil && t.lead == "" {
+	if err != nil && t.lead == "" && !errors.Is(err, errSilent) {
 		return nil, nil // no server runs outside of which this is
 	}
 	var out []Pane
@@ -164,6 +165,8 @@ func (t *tmux) apart(ctx context.Context, agent troupe.SessionID) (ID, error) {
 	there, err := t.list(ctx, "-s", "-t", "="+t.session)
 	var args []string
 	switch {
+	case errors.Is(err, errSilent):
+		return "", err
 	case err != nil:
 		args = []string{"new-session", "-d", "-s", t.session, "-x", "200", "-y", "50"}
 	case len(there) >= mostApart:

@@ -65,8 +65,8 @@ func (p place) close(ctx context.Context, rec *record, end Ending) (troupe.Works
 		return res, err
 	}
 	there, other, err := p.has(rec)
-	if !there && !other && err == nil && woken(p, rec) {
-		return sleep(ctx, p, rec)
+	if !there && !other && err == nil && unspent(p, rec) {
+		return spendAgain(ctx, p, rec)
 	}
 	switch {
 	case other:

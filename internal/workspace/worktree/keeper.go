@@ -168,7 +168,7 @@ func (k *Keeper) Open(ctx context.Context, ws troupe.Workspace, m Making) (troup
 	rec, err := readRecord(p.folder)
 	known := err == nil
 	if errors.Is(err, fs.ErrNotExist) {
-		rec, err = p.wake(ctx)
+		rec, err = p.unspend(ctx)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -5,8 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -25,6 +28,10 @@ func (k *Keeper) hold(ctx context.Context, name string) (held context.Context, r
 
 func (k *Keeper) holdFor(ctx context.Context, name string, most time.Duration) (held context.Context, release func(),
 	err error) {
+	tell := func(string) {}
+	if l, ok := ctx.Value(lookingKey{}).(looking); ok {
+		most, tell = min(most, l.most), l.tell
+	}
 	folder := filepath.Join(k.data, "locks")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, nil, err
@@ -33,18 +40,52 @@ func (k *Keeper) holdFor(ctx context.Context, name string, most time.Duration) (
 	if err != nil {
 		return nil, nil, err
 	}
+	begun, told := time.Now(), false
 	err = retry(ctx, most, func() (bool, error) {
 		err := tryLock(f)
+		if errors.Is(err, errLocked) && !told && time.Since(begun) >= tellAfter {
+			told = true
+			tell(fmt.Sprintf("waiting for %s, %v at most", holder(f), most-time.Since(begun).Round(time.Second)))
+		}
 		return errors.Is(err, errLocked), err
 	})
 	if err != nil {
 		if errors.Is(err, errLocked) {
-			err = &troupe.UserError{Problem: "another process of troupe has been at work on this for minutes",
+			err = &troupe.UserError{Problem: fmt.Sprintf("%s has been at work on this for %v", holder(f), most),
 				Hint: "try again when it has ended", Err: err}
 		}
 		return nil, nil, errors.Join(err, f.Close())
 	}
+	if f.Truncate(0) == nil { // without that it is held all the same
+		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
+	}
 	return git.Keeping(ctx, f), func() { _, _ = unlockFile(f), f.Close() }, nil
+}
+
+// tellAfter is how long who only looks waits for others without a word.
+const tellAfter = 2 * time.Second
+
+type lookingKey struct{}
+
+// looking is how long each wait of who only looks may last, and who is told of one.
+type looking struct {
+	most time.Duration
+	tell func(string)
+}
+
+// Looking has each wait for others that is longer than two seconds told, and given up when it lasts too long: what is
+// only listed is not worth more.
+func Looking(ctx context.Context, most time.Duration, tell func(string)) context.Context {
+	return context.WithValue(ctx, lookingKey{}, looking{most, tell})
+}
+
+// holder is who has a lock, as far as its file says. A git of a process that was killed has it for that one.
+func holder(f *os.File) string {
+	data, _ := io.ReadAll(io.NewSectionReader(f, 0, 20))
+	if pid, err := strconv.Atoi(string(data)); err == nil && pid > 0 {
+		return fmt.Sprintf("process %d of troupe", pid)
+	}
+	return "another process of troupe"
 }
 
 // holdCaller waits for the writes of others to the caller's repository.
@@ -55,9 +96,8 @@ func (k *Keeper) holdCaller(ctx context.Context, c *caller) (held context.Contex
 }
 
 // Writing waits until no other merge is written into a folder, in any process. What is done until it is released is
-// done under the context that it gives. It is asked for before any workspace is held, and never while one is. A run
-// that
-// is stopped meanwhile ends when it has it or gives up, so that is no longer than a large merge takes.
+// done under the context that it gives. It is asked for before any workspace is held, and never while one is. Who waits
+// gives up after as long as a large merge takes.
 func Writing(ctx context.Context, k *Keeper, folder string) (held context.Context, release func(), err error) {
 	sum := sha256.Sum256([]byte(real(folder)))
 	return k.holdFor(ctx, "writes-"+hex.EncodeToString(sum[:8]), time.Minute)

@@ -129,6 +129,38 @@ func TestApplyEndsWithItsOwn(t *testing.T) {
 	}
 }
 
+// TestApplyLeavesWhatIsOthers: a merge that ends before it was written removes the folders that it made, but for those
+// in which something of others lies by then, and none that has become something else.
+func TestApplyLeavesWhatIsOthers(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := func(name string) string { return filepath.Join(dir, name) }
+	var changes []Change
+	for _, name := range []string{"free/f", "used/f", "other/f"} {
+		changes = append(changes, Change{Path: path(name), Content: []byte("new\n"), Mode: 0o644})
+	}
+	w, err := writerOf(dir, changes)
+	for i := range changes {
+		if err == nil {
+			err = w.lay(i)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, path("used/mine"), "mine\n")
+	if err := os.RemoveAll(path("other")); err != nil {
+		t.Fatal(err)
+	}
+	put(t, path("other"), "mine\n")
+	if err := w.end(0); err != nil || there(path("free")) || get(path("used/mine")) != "mine\n" ||
+		get(path("other")) != "mine\n" {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestWritingIsOfTheFolder: two merges into one folder wait for each other, by whatever name they have it, and those
 // into others do not.
 func TestWritingIsOfTheFolder(t *testing.T) {

@@ -43,8 +43,8 @@ func (e *ending) forget(ctx context.Context) error {
 	return disk.RemoveTree(filepath.Join(aside, filepath.Base(e.p.repo))) // all of it is in the caller's repository
 }
 
-// wake brings back the record of a workspace that was spent. Another may have its name by then, and keeps it.
-func (p place) wake(ctx context.Context) (*record, error) {
+// unspend brings back the record of a workspace that was spent. Another may have its name by then, and keeps it.
+func (p place) unspend(ctx context.Context) (*record, error) {
 	aside := p.k.spent(p.ws.Owner)
 	if _, err := readRecord(aside); err != nil {
 		return nil, err
@@ -63,9 +63,9 @@ func (p place) wake(ctx context.Context) (*record, error) {
 	return readRecord(p.folder)
 }
 
-// woken reports whether it is one that was spent, and that a run began to open and ended before it had a folder. Its
+// unspent reports whether it is one that was spent, and that a run began to open and ended before it had a folder. Its
 // keeper may be gone, or half of one.
-func woken(p place, rec *record) bool {
+func unspent(p place, rec *record) bool {
 	if r := rec.Result; rec.State != closed || r == nil || !r.Gone || r.Tip != rec.Base.Commit {
 		return false
 	}
@@ -74,8 +74,8 @@ func woken(p place, rec *record) bool {
 	return err == nil && e.extra() == 0
 }
 
-// sleep puts it aside again: nothing was done since its last end.
-func sleep(ctx context.Context, p place, rec *record) (res troupe.WorkspaceResult, err error) {
+// spendAgain puts it aside again: nothing was done since its last end.
+func spendAgain(ctx context.Context, p place, rec *record) (res troupe.WorkspaceResult, err error) {
 	res = *rec.Result
 	if res.Run != nil {
 		res.Run = &troupe.Checkpoint{Tree: res.Run.Tree, Tip: res.Run.Tip}

@@ -51,7 +51,7 @@ func TestWokenInVain(t *testing.T) {
 			return errors.Join(err, writeKeeper(p, c), os.MkdirAll(p.making, 0o700))
 		},
 	} {
-		if _, err := p.wake(t.Context()); err != nil {
+		if _, err := p.unspend(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if err := half(); err != nil {
@@ -61,7 +61,7 @@ func TestWokenInVain(t *testing.T) {
 			t.Errorf("%s: %+v", name, res)
 		}
 	}
-	if _, err := p.wake(t.Context()); err != nil {
+	if _, err := p.unspend(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if removed, why, err := b.k.Prune(t.Context(), ws.Owner, Ending{}); err != nil || !removed {

@@ -23,8 +23,8 @@ func TestEndOfAFolder(t *testing.T) {
 	v.Event(troupe.Event{Root: root, Session: id, Seq: 2, Body: end})
 	lines, _ := v.Take()
 	text := strings.Join(strings.Fields(ansi.Strip(lines)), " ")
-	if want := "worktree fixer-f00000: branch troupe/fixer-f00000, 3 files +10 -2, conflicts in 1 file; troupe diff " +
-		"fixer-f00000, troupe merge fixer-f00000"; !strings.Contains(text, want) {
+	if want := "worktree fixer-f00000: branch troupe/fixer-f00000, 3 files +10 -2, conflicts in 1 file; /diff " +
+		"fixer-f00000, /merge fixer-f00000"; !strings.Contains(text, want) {
 		t.Errorf("it says\n%s\nwant\n%s", lines, want)
 	}
 	for line := range strings.Lines(lines) {

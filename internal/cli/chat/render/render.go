@@ -383,7 +383,7 @@ func (v *View) ended(a *agent, o troupe.Outcome) {
 		report(v, a, o.Result)
 	}
 	if text := console.Workspace(o.Workspace); text != "" {
-		for _, row := range console.Wrap(text, v.room(3)) {
+		for _, row := range console.Wrap(console.Slashed(text), v.room(3)) {
 			v.put("   " + v.paint(2, row))
 		}
 	}

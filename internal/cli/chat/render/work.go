@@ -324,6 +324,17 @@ func (w *Work) finished(a *worker, b troupe.ToolFinished, at time.Time) {
 	w.commands = append(w.commands, &job{id: b.Task.ID, text: text, since: at})
 }
 
+// Ended takes out commands and monitors that are over though no event has told it: their agent reads of the end of one
+// that ended with its process in its next step.
+func (w *Work) Ended(tasks []wire.Task) {
+	w.commands = slices.DeleteFunc(w.commands, func(c *job) bool {
+		return slices.ContainsFunc(tasks, func(t wire.Task) bool {
+			return t.ID == c.id &&
+				t.Status != troupe.TaskRunning
+		})
+	})
+}
+
 func (w *Work) delivered(b troupe.MailDelivered) {
 	for _, m := range b.Mail {
 		w.queued = slices.DeleteFunc(w.queued, func(q queuedWords) bool {
