@@ -71,24 +71,34 @@ func Main(ctx context.Context, args []string, ver string) int {
 		}
 	}()
 	root := newRoot(c)
-	root.SetArgs(args)
 	unwrapHelp(root)
-	err := fang.Execute(ctx, root,
-		fang.WithVersion(ver), fang.WithoutManpage(),
-		fang.WithErrorHandler(func(w io.Writer, _ fang.Styles, err error) {
-			if !c.Unread(out, err) {
-				complain(c, err)
-			}
-		}),
-	)
+	dress(ctx, root, ver)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
 	if c.Unread(out, err) {
 		return troupe.ExitUnread
+	}
+	if err != nil {
+		complain(c, err)
 	}
 	if werr := out.Err(); werr != nil && console.Code(err) == troupe.ExitOK {
 		complain(c, werr)
 		err = werr
 	}
 	return console.Code(err)
+}
+
+// dress gives the commands the help and the version that fang has for them. It runs none of them: before it says an
+// error, fang asks the terminal for its colors, and what does that in the background is stopped by the system.
+func dress(ctx context.Context, root *cobra.Command, ver string) {
+	nothing := &cobra.Command{Use: "nothing", Hidden: true, Run: func(*cobra.Command, []string) {},
+		PersistentPreRun: func(*cobra.Command, []string) {}}
+	root.AddCommand(nothing)
+	root.SetArgs([]string{"nothing"})
+	if err := fang.Execute(ctx, root, fang.WithVersion(ver), fang.WithoutManpage()); err != nil {
+		panic("a command that does nothing has failed: " + err.Error())
+	}
+	root.RemoveCommand(nothing)
 }
 
 func newConsole(ver string, out io.Writer) *console.Console {
