@@ -57,6 +57,7 @@ const (
 	KindHandoffJudged    Kind = "handoff.judged"
 	KindSlept            Kind = "session.slept"
 	KindWoke             Kind = "session.woke"
+	KindImported         Kind = "session.imported"
 )
 
 // Created is the first event of every session: everything it was born with.
@@ -368,7 +369,7 @@ func Kinds() []Kind {
 		KindToolFinished, KindRequestOpened, KindRequestAnswered, KindCompacted, KindBudgetWarned,
 		KindSettingsChanged, KindBoardChanged, KindTeamChanged, KindHookRan, KindAutoAsked, KindAutoJudged,
 		KindWorkspaceReady, KindWorkspaceSaved, KindWorkspaceChanged, KindWorkspaceMerged, KindQueued, KindHandoffAsked,
-		KindHandoffJudged, KindVerifyStarted, KindVerifyEnded, KindSlept, KindWoke,
+		KindHandoffJudged, KindVerifyStarted, KindVerifyEnded, KindSlept, KindWoke, KindImported,
 	}
 }
 
@@ -455,6 +456,8 @@ func DecodeBody(k Kind, data []byte) (Body, error) {
 		return decode[Slept](k, data)
 	case KindWoke:
 		return decode[Woke](k, data)
+	case KindImported:
+		return decode[Imported](k, data)
 	default:
 		return nil, fmt.Errorf("event kind %q: %w", k, ErrNewer)
 	}

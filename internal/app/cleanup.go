@@ -125,6 +125,7 @@ const sweepAfter = time.Hour
 // removeOrphans removes what sessions left that are gone: their processes were killed, or it could not be removed then.
 // It is called once by a process that begins to host, beside its work; whatever it does not manage is left to the next.
 func (a *App) removeOrphans(ctx context.Context) {
+	sweepLeft(ctx, a)
 	for _, all := range []string{a.dirs.Outputs(), scratchpadsOf(a).all, memoryData(a.dirs)} {
 		if all != "" {
 			removeOrphansIn(ctx, a, all)

@@ -38,6 +38,7 @@ type checkpoint struct {
 	agent   string
 	tree    string
 	changed []troupe.FileChanged // for the lines
+	behind  bool                 // it came from another home, and only what follows is compared with it
 }
 
 // pasts is what the workspaces of the home keep of their checkpoints.
@@ -109,7 +110,8 @@ func (l *logReader) checkpoint(c troupe.Checkpoint, after int64) {
 	for i := len(l.marks) - 1; i >= 0 && after > 0 && l.marks[i].seq >= after; i-- {
 		at = l.marks[i]
 	}
-	f.saved = append(f.saved, checkpoint{at.at, at.turn, l.agent, c.Tree, c.Changed})
+	f.saved = append(f.saved, checkpoint{at.at, at.turn, l.agent, c.Tree, c.Changed,
+		l.seq < l.wall})
 	l.unsaved = slices.DeleteFunc(l.unsaved, func(u unsaved) bool {
 		if after == 0 || u.seq <= after {
 			u.do(f)
@@ -193,7 +195,7 @@ func (h *history) stepsOf(f *ownFolder, past worktree.Past) (out []step) {
 			for _, v := range []worktree.Version{d.From, d.To} {
 				h.past.blobs[v.Hash] = blob{f.ws, v.ID}
 			}
-			if s.from != s.to || s.exec != d.To.Exec {
+			if !c.behind && (s.from != s.to || s.exec != d.To.Exec) {
 				out = append(out, s)
 			}
 		}

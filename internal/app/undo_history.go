@@ -128,7 +128,7 @@ func (a undoing) history(ctx context.Context, root troupe.SessionID) (*history, 
 			if err != nil {
 				return err
 			}
-			l := logReader{h: h, intent: known.Intent, agent: names[s.ID], first: first[s.ID]}
+			l := logReader{h: h, intent: known.Intent, agent: names[s.ID], first: first[s.ID], wall: wallOf(events)}
 			if n := min(l.first, len(h.turns)); n > 0 {
 				l.at = h.turns[n-1].At // nobody works before being asked to, whatever the clock says
 			}
@@ -239,6 +239,17 @@ type logReader struct {
 	marks   []mark
 	unsaved []unsaved
 	seq     int64 // of the event
+	wall    int64 // event behind which undo does not look: what is before it came from another home; 0: there is none
+}
+
+// wallOf is the last event by which a session came from another home.
+func wallOf(events []troupe.Event) (seq int64) {
+	for _, e := range events {
+		if e.Body.Kind() == troupe.KindImported {
+			seq = e.Seq
+		}
+	}
+	return seq
 }
 
 // place is where in the history a command stands.
@@ -250,6 +261,12 @@ func (l *logReader) event(e troupe.Event) {
 	}
 	l.seq = e.Seq
 	defer l.marked()
+	switch e.Body.(type) {
+	case troupe.ToolStarted, troupe.ToolFinished, troupe.WorkspaceMerged:
+		if e.Seq < l.wall { // it was elsewhere: only what a folder held then is what later changes are compared with
+			return
+		}
+	}
 	switch b := e.Body.(type) {
 	case troupe.Created:
 		if l.work = b.Workspace; l.work.Kind.Made() {

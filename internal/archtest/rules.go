@@ -56,7 +56,7 @@ func granted() allowance {
 		// 1,500 panes that show members of a team, and `troupe attach`.
 		// 1,000 monitors, and workflows that agents start. 500 merges that take turns, and work that is brought later.
 		// 2,500 sessions that are put away, and carried to another home.
-		productLines: 131_000,
+		productLines: 131_800,
 		wideLines:    0,
 	}
 }

@@ -50,6 +50,10 @@ func (p *place) exit(ctx context.Context, i int) error {
 	switch {
 	case !p.has():
 		return p.a.stage(resultOf(c, "You are in no worktree.", true))
+	case s.Workspace.Main == "":
+		// A person has held the session to it. Of itself it leaves only what it went into itself.
+		return p.a.stage(resultOf(c, "The user began this session in this worktree: it is not left by a tool. The "+
+			"user merges what you did with `troupe merge "+s.Workspace.Name+"`.", true))
 	case !p.ready(ctx, false):
 		return p.park(ctx, i)
 	}

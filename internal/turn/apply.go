@@ -102,6 +102,8 @@ func (f *fold) apply() error {
 		return slept(f)
 	case troupe.Woke:
 		return woke(f)
+	case troupe.Imported:
+		imported(f)
 	case troupe.TeamChanged:
 		return teamChanged(f, b)
 	case troupe.WorkspaceReady:

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"slices"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -47,6 +48,16 @@ func woke(f *fold) error {
 	}
 	f.s.leave.until = later(f.s.leave.until)
 	return nil
+}
+
+// imported has a session that came from another home know nothing of the files here, and nobody's leave for anything:
+// no
+// file from elsewhere says what was seen, asked or answered here.
+func imported(f *fold) {
+	f.s.Files, f.s.instructed = nil, nil
+	f.s.Authority.Rules = slices.DeleteFunc(slices.Clone(f.s.Authority.Rules), func(r troupe.Rule) bool {
+		return r.Effect != troupe.Deny || r.Managed
+	})
 }
 
 // Open are the requests of the session that wait for an answer.

@@ -276,3 +276,17 @@ type Delta struct {
 	After int64 `json:"after"`
 	No    int64 `json:"no"`
 }
+
+// Import says where a tree from a file is to work, and as what. Model is the one of all its agents; "": each has its
+// own, if that is to be had.
+type Import struct {
+	Cwd, Name, Model string
+}
+
+// Imported is a tree that came from another home in a file.
+type Imported struct {
+	Session   troupe.SessionID
+	Name, Cwd string
+	From      string // the folder that it worked in there
+	Notes     []string
+}

@@ -113,10 +113,10 @@ func TestNothingPrintedActsOnTheTerminal(t *testing.T) {
 	tree := wire.Tree{Running: true, Owner: full[wire.Tree]().Owner}
 	for name, show := range map[string]func(*console.Console) error{
 		"show": func(c *console.Console) error {
-			writeSession(c, tree, report, s)
+			writeSession(c, tree, report, s, "")
 			left := s
 			left.Status = troupe.Running
-			writeSession(c, tree, report, left)
+			writeSession(c, tree, report, left, "")
 			return nil
 		},
 		"sessions": func(c *console.Console) error { return writeSessions(c, []wire.Session{s}) },

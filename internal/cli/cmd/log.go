@@ -417,11 +417,14 @@ func describeCall(e troupe.Event) string {
 	if b, ok := e.Body.(troupe.TeamChanged); ok {
 		return console.Line(live.Team(b), 0)
 	}
-	switch e.Body.(type) {
+	switch b := e.Body.(type) {
 	case troupe.Slept:
 		return "is put away, and sleeps"
 	case troupe.Woke:
 		return "is woken"
+	case troupe.Imported:
+		return line("comes from another home, where it worked in %s; nothing that was allowed there holds",
+			console.Line(b.Folder, 0))
 	}
 	return string(e.Body.Kind())
 }

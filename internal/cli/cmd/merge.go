@@ -34,7 +34,7 @@ it is a patch for git apply, whole and with what binary files hold.`,
 			case d.Text == "":
 				fmt.Fprintf(c.Err, "Nothing was changed in %s.\n", console.Line(d.Worktree.Name, 64))
 				return nil
-			case c.OutTTY:
+			case c.OutTTY || stat: // a list is for people, a patch for git too
 				d.Text = console.Source(d.Text)
 			}
 			fmt.Fprint(c.Err, c.Beside(d.Worktree))

@@ -63,7 +63,7 @@ func show(ctx context.Context, c *console.Console, a api.API, ref string, asJSON
 	if report, err = nowHad(ctx, a, report, s.Cwd); err != nil {
 		return err
 	}
-	writeSession(c, t, report, s)
+	writeSession(c, t, report, s, fromText(events))
 	if report.Team != nil {
 		fmt.Fprintln(c.Out)
 		if err := c.Team(*report.Team); err != nil {
@@ -74,6 +74,16 @@ func show(ctx context.Context, c *console.Console, a api.API, ref string, asJSON
 		writeBoard(c, events)
 	}
 	return nil
+}
+
+// fromText is from where a session came; "" if it was begun here.
+func fromText(events []troupe.Event) (text string) {
+	for _, e := range events {
+		if b, ok := e.Body.(troupe.Imported); ok {
+			text = fmt.Sprintf("another home, where it worked in %s (file %.12s)", console.Line(b.Folder, 0), b.File)
+		}
+	}
+	return text
 }
 
 // nowHad has what is said of agents' own folders be what is so now: work that was merged since is no more to be merged.
@@ -151,7 +161,7 @@ func agentsLeft(t wire.Tree) (n int) {
 	return n
 }
 
-func writeSession(c *console.Console, t wire.Tree, r wire.Report, s wire.Session) {
+func writeSession(c *console.Console, t wire.Tree, r wire.Report, s wire.Session, from string) {
 	status := console.EndWord(string(s.Status))
 	asleep := len(t.Sessions) > 0 && !t.Sessions[0].AsleepAt.IsZero()
 	switch {
@@ -178,6 +188,9 @@ func writeSession(c *console.Console, t wire.Tree, r wire.Report, s wire.Session
 		console.Line(s.Name, 0), console.Line(s.Title, 0),
 		console.Line(c.ShortPath(s.Cwd), 0), console.Model(s.Model), console.Line(status, 0),
 		s.CreatedAt.Local().Format("2006-01-02 15:04:05"), console.Took(s.Run, r.DurationMS, r.ActiveMS))
+	if from != "" {
+		fmt.Fprintf(c.Out, "from     %s\n", from)
+	}
 	writePlace(c, r, s)
 	if s.Error != "" && s.Status == troupe.Spawning {
 		fmt.Fprintf(c.Out, "queue    %s\n", console.Line(s.Error, 0))

@@ -6,8 +6,8 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// bodies returns a body of every kind with every field set.
-func bodies() []troupe.Body {
+// Bodies returns a body of every kind with every field set.
+func Bodies() []troupe.Body {
 	usage := troupe.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4}
 	tally := troupe.Tally{Usage: usage, Cost: 5, Turns: 6, ToolUses: 7}
 	decision := troupe.Decision{
@@ -132,6 +132,7 @@ func bodies() []troupe.Body {
 		troupe.TeamChanged{Team: &troupe.Team{Name: "login", Description: "mends the login"},
 			Members: []troupe.Task{{ID: "s_2", Kind: troupe.TaskAgent, Name: "Bob", Background: true}}},
 		troupe.Slept{Caller: &you}, troupe.Woke{Caller: &you},
+		troupe.Imported{Caller: &you, File: "e3b0c442", Version: "v1", Folder: "/there"},
 		troupe.VerifyStarted{Reply: 3, Refused: "it changed no file"},
 		troupe.VerifyEnded{Reply: 3, Outcome: troupe.Outcome{Session: "0123456789ab", Run: 1, Status: troupe.Completed},
 			Mail: "end:0123456789ab:1"},

@@ -213,7 +213,7 @@ func testEveryKind(e *env) {
 		missing[k] = true
 	}
 	var want []troupe.Event
-	for _, b := range bodies() {
+	for _, b := range Bodies() {
 		s.Seq++
 		delete(missing, b.Kind())
 		want = append(want, troupe.Event{Root: s.Root, Session: s.ID, Seq: s.Seq, At: epoch(), Body: b})

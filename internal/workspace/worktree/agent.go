@@ -10,6 +10,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // agentRefs is what an agent's repository says of itself, read as data.
@@ -105,7 +107,8 @@ func readAgent(root *os.Root) (*agentRefs, error) {
 			a.refs[name] = id
 		}
 	}
-	names := slices.Sorted(maps.Keys(a.refs))
+	all := maps.Clone(a.refs)
+	names := slices.Sorted(maps.Keys(all))
 	for i, name := range names {
 		// No two refs of a repository have names of which one lies below the other.
 		if !goodRef(name) || i+1 < len(names) && strings.HasPrefix(names[i+1], name+"/") {
@@ -113,19 +116,19 @@ func readAgent(root *os.Root) (*agentRefs, error) {
 			delete(a.refs, name)
 		}
 	}
-	a.readHead(root)
+	a.readHead(root, all)
 	return a, nil
 }
 
-func (a *agentRefs) readHead(root *os.Root) {
+// readHead reads what HEAD is, and the stashes. all are the refs there are, whatever they are called.
+func (a *agentRefs) readHead(root *os.Root, all map[string]string) {
 	if data, err := readIn(root, "HEAD", refMost); err == nil {
 		text := strings.TrimSpace(string(data))
 		if to, ok := strings.CutPrefix(text, "ref:"); ok {
-			a.branch = strings.TrimSpace(to)
-			if !goodRef(a.branch) {
+			if a.branch = strings.TrimSpace(to); !goodRef(a.branch) {
 				a.branch = ""
 			}
-			a.head = a.refs[a.branch]
+			a.head = all[strings.TrimSpace(to)]
 		} else if isID(text) {
 			a.head = text
 		}
@@ -181,7 +184,8 @@ func goodRef(name string) bool {
 			return false
 		}
 	}
-	return !strings.ContainsFunc(name, func(r rune) bool {
+	// What a person would not see, or see otherwise, is in no name of theirs: such a ref is kept by its id.
+	return troupe.VisibleLine(name) == name && !strings.ContainsFunc(name, func(r rune) bool {
 		return r <= ' ' || r == 0x7f || strings.ContainsRune("~^:?*[\\", r)
 	})
 }

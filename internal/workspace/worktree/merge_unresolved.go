@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -158,6 +159,42 @@ func (m *merging) unresolved(ctx context.Context, out *Merged) error {
 			continue
 		}
 		out.Unresolved = append(out.Unresolved, path)
+	}
+	return errors.Join(err, m.keptItsOwn(ctx, out))
+}
+
+// keptItsOwn says of what conflicts whether the agent was handed it already and has settled it for its own side: that
+// side against the caller's is the caller's to decide, and another hand-back would only ask the same again.
+func (m *merging) keptItsOwn(ctx context.Context, out *Merged) error {
+	if len(m.rec.Handed) == 0 || len(out.Conflicts) == 0 {
+		return nil
+	}
+	h := m.rec.Handed[len(m.rec.Handed)-1]
+	if h.Given == "" {
+		return nil
+	}
+	var names []string
+	for _, c := range out.Conflicts {
+		if name, err := filepath.Rel(m.in.Folder, c.Path); err == nil && !slices.Contains(m.marks, name) {
+			names = append(names, name)
+		}
+	}
+	given, err := m.r.entries(ctx, h.Given, names)
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, e := range given {
+		if strings.HasPrefix(e.mode, "100") {
+			ids = append(ids, e.id)
+		}
+	}
+	texts, err := m.r.blobs(ctx, ids)
+	for i, c := range out.Conflicts {
+		name, _ := filepath.Rel(m.in.Folder, c.Path)
+		if e, ok := given[name]; ok && hasMarkers(texts[e.id], m.p.ws.Name) {
+			out.Conflicts[i].Why += "; " + m.p.ws.Name + " was handed it and kept its own side, which you can take"
+		}
 	}
 	return err
 }

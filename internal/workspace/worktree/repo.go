@@ -74,7 +74,9 @@ func (r repo) out(ctx context.Context, args ...string) (string, error) {
 		ctx, cancel = context.WithTimeout(ctx, most)
 		defer cancel()
 	}
-	if err := r.runner.Stream(ctx, &out, args...); err != nil {
+	stop := unstick(r.runner.Dir)
+	err := r.runner.Stream(ctx, &out, args...)
+	if stop(); err != nil {
 		return "", fmt.Errorf("git %s: %w", args[0], r.unsaid(err))
 	}
 	if out.Cut {

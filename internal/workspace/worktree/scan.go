@@ -161,13 +161,28 @@ func survey(folder string) (odd []string) {
 			return fs.SkipDir
 		case !ruled(e.Name()) || e.IsDir() || e.Type().IsRegular() || e.Type()&fs.ModeSymlink != 0:
 		default:
-			if os.Remove(path) != nil {
+			if !removePipe(folder, name) {
 				odd = append(odd, name)
 			}
 		}
 		return nil
 	})
 	return odd
+}
+
+// removePipe removes what is neither file, link nor folder. A command may have exchanged a folder on the way for a link
+// by now: nothing is removed through one. false: it may still be there.
+func removePipe(folder, name string) bool {
+	in, err := rootIn(folder, path.Dir(name))
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	defer in.Close() //nolint:errcheck // it was only looked into
+	info, err := in.Lstat(path.Base(name))
+	if err != nil || info.Mode().IsRegular() || info.IsDir() || info.Mode()&fs.ModeSymlink != 0 {
+		return true // it has gone
+	}
+	return in.Remove(path.Base(name)) == nil
 }
 
 // ruled reports whether git reads a file of that name for rules, wherever it is.
@@ -178,10 +193,9 @@ func surveyOf(folder string, names []string) {
 	for _, name := range names {
 		for at := path.Dir(name); ; at = path.Dir(at) {
 			for _, rules := range []string{".gitignore", ".gitattributes"} {
-				file := filepath.Join(folder, at, rules)
 				info, err := lookAt(folder, path.Join(at, rules))
 				if err == nil && !info.Mode().IsRegular() && !info.IsDir() && info.Mode()&fs.ModeSymlink == 0 {
-					_ = os.Remove(file) // else git waits until its time is over
+					removePipe(folder, path.Join(at, rules)) // else git waits until its time is over
 				}
 			}
 			if at == "." {

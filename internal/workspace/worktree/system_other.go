@@ -10,6 +10,9 @@ import (
 // readFlags open a file to be read.
 const readFlags = os.O_RDONLY
 
+// feedFlags is 0 where there are no pipes among files.
+const feedFlags = 0
+
 // tryLock does nothing where files cannot be locked.
 func tryLock(*os.File) error { return nil }
 

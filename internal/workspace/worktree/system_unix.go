@@ -12,6 +12,9 @@ import (
 // readFlags open a file to be read, unless it is a link by now, without waiting for a pipe.
 const readFlags = os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOFOLLOW
 
+// feedFlags open a pipe to be written, if somebody waits to read it, and no file anew.
+const feedFlags = os.O_WRONLY | syscall.O_NONBLOCK | syscall.O_NOFOLLOW
+
 // tryLock locks a file until it is unlocked, or every process that has it open from us has ended.
 func tryLock(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

@@ -1,0 +1,291 @@
+package carry
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store/storetest"
+)
+
+// TestTableNamesFields: each kind of event stands in the table, and each name there is one of a field that its body
+// has.
+func TestTableNamesFields(t *testing.T) {
+	t.Parallel()
+	all := carried()
+	for _, kind := range troupe.Kinds() {
+		spec, ok := all[kind]
+		if !ok {
+			t.Errorf("%s is not in the table: an export of a session that has one could not be imported", kind)
+			continue
+		}
+		delete(all, kind)
+		body, err := troupe.DecodeBody(kind, []byte("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if spec != "" {
+			named(t, string(kind), parse(spec), reflect.TypeOf(body))
+		}
+	}
+	for kind := range all {
+		t.Errorf("%s is no kind of event", kind)
+	}
+	named(t, "mail", parse("mail" + piece).sub["mail"], reflect.TypeFor[troupe.Mail]())
+}
+
+func named(t *testing.T, at string, f *field, typ reflect.Type) {
+	t.Helper()
+	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
+		typ = typ.Elem()
+	}
+	fields := map[string]reflect.Type{}
+	for _, sf := range reflect.VisibleFields(typ) {
+		if name, _, _ := strings.Cut(sf.Tag.Get("json"), ","); name != "" {
+			fields[name] = sf.Type
+		}
+	}
+	for name, sub := range f.sub {
+		in, ok := fields[name]
+		switch {
+		case !ok:
+			t.Errorf("%s has no field %s", at, name)
+		case sub.sub != nil:
+			named(t, at+"."+name, sub, in)
+		case in == reflect.TypeFor[time.Time]() != (sub.how == "time"):
+			t.Errorf("%s.%s is a time, or is none", at, name)
+		case (name == "output" && in.Kind() == reflect.String) != (sub.how == "output"):
+			t.Errorf("%s.%s names a file", at, name)
+		}
+	}
+}
+
+// TestNothingElseComes: of events in which every field is set those of the table come, and none that says where
+// something is or what was allowed.
+func TestNothingElseComes(t *testing.T) {
+	t.Parallel()
+	f := newFilter(time.Now(), func(string) string { return "/here/output" })
+	never := []string{"authority", "rules", "caps", "settings", "caller", "cwd", "memory", "offer", "skills", "folder",
+		"file", "path", "top", "from_", "files", "hash", "before", "raw", "provider", "provider_id", "opens", "grant",
+		"wants",
+		"reserved", "request", "answer", "rule", "mode", "judged", "granted", "head", "linked", "changed", "into",
+		"merged",
+		"unkept", "read", "watched", "stop"}
+	for _, b := range storetest.Bodies() {
+		data, err := troupe.EncodeBody(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := f.body(b.Kind(), data)
+		if err != nil {
+			t.Errorf("%s: %v", b.Kind(), err)
+			continue
+		}
+		if out == nil {
+			continue
+		}
+		data, err = troupe.EncodeBody(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var v any
+		if err := json.Unmarshal(data, &v); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range keys(v) {
+			why := slices.Contains(never, name)
+			if b.Kind() == troupe.KindCreated && (name == "mode" || name == "cwd" || name == "authority") ||
+				b.Kind() == troupe.KindReplied && name == "stop" {
+				why = false // checked where it is made anew, or another thing of that name
+			}
+			if why {
+				t.Errorf("%s: %s comes: %s", b.Kind(), name, data)
+			}
+		}
+	}
+}
+
+func keys(v any) (out []string) {
+	switch v := v.(type) {
+	case []any:
+		for _, x := range v {
+			out = append(out, keys(x)...)
+		}
+	case map[string]any:
+		for name, x := range v {
+			if _, number := x.(float64); !number && x != "" {
+				out = append(append(out, name), keys(x)...)
+			}
+		}
+	}
+	return out
+}
+
+// here is a home for tests.
+func here() Here {
+	return Here{Now: time.Now(), Folder: "/here", Source: "elsewhere", DenySource: "deny",
+		Caller: troupe.You(troupe.SurfaceCommand),
+		Output: func(string) string { return "" }, Model: func(string) (string, error) { return "script/x", nil },
+		Plan: func(troupe.Session) string { return "/plans/x" },
+		Place: func(was troupe.Workspace) (troupe.Workspace, error) {
+			return troupe.Workspace{Kind: was.Kind, Owner: was.Owner, Name: "x", From: "/here", Of: "/here",
+				Top:    "/own/x",
+				Folder: "/own/x"}, nil
+		}}
+}
+
+const testRoot = troupe.SessionID("0123456789ab")
+
+// file is a file with one log.
+func file(lines string) []byte {
+	var out bytes.Buffer
+	dir, err := os.MkdirTemp("", "carry")
+	if err == nil {
+		defer os.RemoveAll(dir)
+		s := NewStage(dir)
+		s.Root, s.Sessions = testRoot, []troupe.SessionID{testRoot}
+		err = errors.Join(s.Put(LogPart(testRoot), func(w io.Writer) error {
+			_,
+				err := io.WriteString(w, lines)
+			return err
+		}),
+			s.Put(Mail, func(w io.Writer) error {
+				_,
+					err := io.WriteString(w,
+					`{"id":"m","to":"0123456789ab","kind":"prompt","blocks":[{"type":"text","text":"x"}]}`)
+				return err
+			}), s.Write(&out))
+	}
+	if err != nil {
+		panic(err)
+	}
+	return out.Bytes()
+}
+
+const aLog = `{"seq":1,"at":"2026-01-02T03:04:05Z","kind":"session.created","body":{"cwd":"/x","profile":{"type":"main","prompt":"p","tools":["Bash"],"model":"a/b"},"authority":{"mode":"bypassPermissions"}}}
+{"seq":2,"at":"2026-01-02T03:04:05Z","kind":"session.started","body":{"run":1}}
+{"seq":3,"at":"2026-01-02T03:04:05Z","kind":"mail.delivered","body":{"mail":[{"id":"p","root":"0123456789ab","to":"0123456789ab","kind":"prompt","blocks":[{"type":"text","text":"go"}]}]}}
+{"seq":4,"at":"2026-01-02T03:04:05Z","kind":"authority.changed","body":{"authority":{"mode":"acceptEdits"}}}
+{"seq":5,"at":"2026-01-02T03:04:05Z","kind":"model.sealed","body":{"reply":1,"generation":1,"model":"a/b","refs":[3]}}
+{"seq":6,"at":"2026-01-02T03:04:05Z","kind":"model.replied","body":{"reply":1,"blocks":[{"type":"call","call":{"reply":1,"index":0,"name":"Bash","input":"{}"}}],"usage":{},"cost":3}}
+{"seq":7,"at":"2026-01-02T03:04:05Z","kind":"tool.started","body":{"reply":1,"call":0,"name":"Bash"}}
+`
+
+// open reads a file and makes its logs anew, as an import does.
+func open(data []byte, dir string) (out []*Carried, err error) {
+	s, err := Read(bytes.NewReader(data), dir)
+	if err != nil {
+		return nil, err
+	}
+	tree := NewTree(s.Manifest, here())
+	for _, id := range s.Sessions {
+		lines, err := s.Log(id)
+		if err != nil {
+			return nil, err
+		}
+		c, err := tree.Session(id, lines)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, c)
+	}
+	mail, err := s.Waiting()
+	for _, line := range mail {
+		if _, err := tree.Unread(line); err != nil {
+			return nil, err
+		}
+	}
+	return out, err
+}
+
+// TestLogAnew: what is left out of a log has those behind it numbered anew, and the call that was open has a result.
+func TestLogAnew(t *testing.T) {
+	t.Parallel()
+	out, err := open(file(aLog), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for i, e := range out[0].Events {
+		if e.Seq != int64(i)+1 {
+			t.Errorf("event %d has the number %d", i+1, e.Seq)
+		}
+		kinds = append(kinds, strings.TrimPrefix(string(e.Body.Kind()), "session."))
+	}
+	want := "created started mail.delivered model.sealed model.replied tool.started tool.finished imported slept"
+	if got := strings.Join(kinds, " "); got != want {
+		t.Errorf("the log is %s", got)
+	}
+	if st := out[0].State; st.Session.Cwd != "/here" || st.Authority.Mode != "" || st.Session.Tally.Cost != 3 {
+		t.Errorf("it is %+v, %+v", st.Session, st.Authority)
+	}
+}
+
+// FuzzRead: whatever a file holds, reading it comes to an end, and what is made of it gives no leave.
+func FuzzRead(f *testing.F) {
+	f.Add(file(aLog))
+	f.Add(file(strings.ReplaceAll(aLog, "acceptEdits", "plan")))
+	f.Add(file(aLog[:300]))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		out, err := open(data, t.TempDir())
+		harmless(t, out, err)
+	})
+}
+
+// FuzzLog is FuzzRead behind the sums, which no mutation gets past.
+func FuzzLog(f *testing.F) {
+	f.Add(aLog)
+	for _, b := range storetest.Bodies() {
+		body, err := troupe.EncodeBody(b)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(strings.TrimSuffix(aLog, "\n") + `
+{"seq":8,"at":"2026-01-02T03:04:05Z","kind":"` + string(b.Kind()) + `","body":` + string(body) + `}`)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var lines []Line
+		for d := json.NewDecoder(strings.NewReader(text)); d.More(); {
+			var l Line
+			if d.Decode(&l) != nil {
+				return
+			}
+			lines = append(lines, l)
+		}
+		tree := NewTree(Manifest{Root: testRoot, Sessions: []troupe.SessionID{testRoot}}, here())
+		c, err := tree.Session(testRoot, lines)
+		harmless(t, []*Carried{c}, err)
+	})
+}
+
+func harmless(t *testing.T, out []*Carried, err error) {
+	t.Helper()
+	if err != nil {
+		if user, ok := errors.AsType[*troupe.UserError](err); !ok || user.Hint == "" {
+			t.Errorf("it is refused without advice: %v", err)
+		}
+		return
+	}
+	for _, c := range out {
+		st := &c.State
+		if st.Session.AsleepAt.IsZero() || st.Authority.Mode != "" && !narrows(st.Authority.Mode) ||
+			st.Profile.Memory != nil ||
+			st.Session.Cwd != "/here" || len(st.Files) > 0 || st.Session.Tally.Cost < 0 ||
+			st.Session.Reserved != (troupe.Reservation{}) {
+			t.Errorf("it is %+v with %+v", st.Session, st.Authority)
+		}
+		for _, r := range st.Authority.Rules {
+			if r.Effect != troupe.Deny {
+				t.Errorf("it has the rule %+v", r)
+			}
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
+)
+
+// Away is what is known of a workspace that goes to another home, beside the objects.
+type Away struct {
+	Workspace troupe.Workspace  `json:"workspace"` // as it was
+	Base      string            `json:"base"`      // the commit that it began with
+	Branch    string            `json:"branch,omitempty"`
+	Kept      map[string]string `json:"kept"`
+	Ended     bool              `json:"ended,omitempty"`
+	Tip       string            `json:"tip,omitempty"` // of its last end
+}
+
+// Pack writes all objects that a workspace needs elsewhere, as git packs them: those that its work and its base reach.
+// ok is false if nothing was ever made, or nothing was changed.
+func Pack(ctx context.Context, k *Keeper, ws troupe.Workspace, w io.Writer) (a Away, ok bool, err error) {
+	p, err := k.place(ws)
+	if err != nil {
+		return a, false, err
+	}
+	ctx, release, err := k.hold(ctx, string(ws.Owner))
+	if err != nil {
+		return a, false, err
+	}
+	defer release()
+	rec, err := readRecord(p.folder)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && rec.Base.Commit == "" {
+		return a, false, nil
+	}
+	if err != nil {
+		return a, false, err
+	}
+	kept, err := readKept(p)
+	if err != nil {
+		return a, false, err
+	}
+	r, err := k.keeper(p)
+	if err != nil {
+		return a, false, err
+	}
+	a = Away{Workspace: rec.Workspace, Base: rec.Base.Commit, Branch: rec.Branch, Ended: rec.State == closed,
+		Kept: carriedRefs(kept)}
+	if rec.Result != nil {
+		a.Tip = rec.Result.Tip
+	}
+	r.runner.In = strings.NewReader(revisions(a.ids()))
+	err = r.runner.Stream(ctx, w, "pack-objects", "--revs", "--stdout", "--quiet")
+	return a, err == nil, err
+}
+
+// ids are the objects that all others are reached from.
+func (a *Away) ids() []string {
+	ids := append(slices.Collect(maps.Values(a.Kept)), a.Base)
+	if a.Tip != "" {
+		ids = append(ids, a.Tip)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// carriedRefs are the kept refs that come from elsewhere. Repositories inside of the folder do not: what they have run
+// was not looked at here.
+func carriedRefs(all map[string]string) kept {
+	out := kept{}
+	for name, id := range all {
+		of := slices.Contains([]string{keptBase, keptSaved, keptHead, keptEnd, keptLeft, keptMerged}, name) ||
+			slices.ContainsFunc([]string{keptAgent, keptStashed, keptOld},
+				func(in string) bool { return strings.HasPrefix(name, in) })
+		short := strings.TrimPrefix(name, keptAgent)
+		if of && isID(id) && goodRef(keptPrefix+name) && (short == name || goodRef("refs/"+short)) {
+			out[name] = id
+		}
+	}
+	return out
+}
+
+// Settle is where a workspace will be that was elsewhere, beside the folder in which its session works here. Of where
+// it was nothing counts.
+func Settle(k *Keeper, was troupe.Workspace, folder string) (troupe.Workspace, error) {
+	ws := troupe.Workspace{Kind: was.Kind, Owner: was.Owner, Main: was.Main, From: folder, Of: folder, Top: folder,
+		Folder: folder}
+	ws.Merge, _ = troupe.ParseMerge(string(was.Merge))
+	around := top(folder)
+	if around != "" && was.Kind != troupe.WorkspaceCopy && was.Kind != troupe.WorkspaceEmpty {
+		ws.Of = around
+	}
+	if was.Kind == troupe.WorkspaceReadOnly {
+		return ws, nil
+	}
+	if was.Kind == troupe.WorkspaceTree {
+		if around == "" {
+			return ws, &troupe.UserError{Err: ErrNoRepository,
+				Problem: fmt.Sprintf("an agent has a worktree, and %s is "+
+					"in no git repository", folder), Hint: "Name a clone of the project: --cwd DIR"}
+		}
+	}
+	if err := checkName(was.Name); err != nil {
+		return ws, err
+	}
+	if err := k.name(&ws, Wish{Owner: was.Owner, Name: was.Name, Exact: true}); err != nil {
+		return ws, err
+	}
+	p, err := k.place(ws)
+	if err != nil {
+		return ws, err
+	}
+	for _, there := range []string{p.folder, k.spent(ws.Owner)} {
+		if _, err := os.Lstat(there); !errors.Is(err, fs.ErrNotExist) {
+			return ws, errors.Join(err, taken(there))
+		}
+	}
+	return ws, nil
+}
+
+// Unpack makes a keeper of what came from elsewhere. The folder is made when its session needs it. What is in the pack
+// is taken for what its content says, and has to be all that the refs need.
+func Unpack(ctx context.Context, k *Keeper, ws troupe.Workspace, a Away, pack io.Reader) (err error) {
+	p, err := k.place(ws)
+	if err != nil {
+		return err
+	}
+	ctx, release, err := k.hold(ctx, string(ws.Owner))
+	if err != nil {
+		return err
+	}
+	defer release()
+	refs := carriedRefs(a.Kept)
+	a.Kept = refs
+	if err := errors.Join(k.apart(ws), p.free()); err != nil {
+		return err
+	}
+	if !isID(a.Base) || a.Tip != "" && !isID(a.Tip) {
+		return fmt.Errorf("%.80q and %.80q are no ids of git's", a.Base, a.Tip)
+	}
+	var c *caller
+	if ws.Kind == troupe.WorkspaceTree {
+		if c, err = k.callerOf(ctx, ws.Of); err != nil {
+			return err
+		}
+		if err := lent(ctx, p, c); err != nil {
+			return err
+		}
+	}
+	r, err := k.keeper(p)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(p.folder, 0o700); err != nil {
+		return err
+	}
+	if err := errors.Join(writeKeeper(p, c), k.step("keeper")); err != nil {
+		return err
+	}
+	in := r
+	in.runner.In = pack
+	if err := in.run(ctx, "index-pack", "--stdin"); err != nil {
+		return err
+	}
+	all, err := reached(ctx, r, a.ids())
+	if err == nil {
+		err = own(ctx, p, r, slices.Collect(maps.Keys(all))) // else the loss of the other repository would be one here
+	}
+	if err != nil {
+		return fmt.Errorf("not all is there that its refs need: %w", err)
+	}
+	rec := &record{Workspace: ws, State: asleep, Made: k.now(), Base: troupe.WorkspaceBase{Commit: a.Base}}
+	if goodRef(a.Branch) {
+		rec.Branch = a.Branch
+	}
+	if a.Ended {
+		rec.State = closed
+		rec.Result = &troupe.WorkspaceResult{Kind: ws.Kind, Name: ws.Name, Folder: ws.Folder, Branch: ws.Branch,
+			Base: a.Base, Tip: a.Tip, Gone: true}
+		if a.Tip == "" {
+			rec.Result.Tip = a.Base
+		}
+	}
+	return errors.Join(refs.write(p), k.write(p, rec), k.step("unpacked"))
+}
+
+// Forget removes what Unpack has made for a session that did not come after all.
+func Forget(k *Keeper, owner troupe.SessionID) error {
+	if _, ok := troupe.ParseSessionID(string(owner)); !ok {
+		return fmt.Errorf("%.40q is no session", owner)
+	}
+	return disk.RemoveTree(filepath.Join(k.data, string(owner)))
+}

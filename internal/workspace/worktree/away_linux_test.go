@@ -1,0 +1,158 @@
+package worktree
+
+import (
+	"bytes"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// away packs a workspace whose agent sleeps.
+func (b *bench) away(ws troupe.Workspace) (Away, []byte) {
+	b.t.Helper()
+	var pack bytes.Buffer
+	a, ok, err := Pack(b.t.Context(), b.keeper(), ws, &pack)
+	if err != nil || !ok {
+		b.t.Fatalf("pack: %t, %v", ok, err)
+	}
+	return a, pack.Bytes()
+}
+
+// TestAway: a workspace that goes to another home is made there as it was, beside a repository that has none of what it
+// builds on.
+func TestAway(t *testing.T) {
+	b, other := newBench(t), newBench(t)
+	ws := b.made("sleeper")
+	b.work(ws)
+	files, refs := b.filesOf(ws.Top), b.git(ws.Top, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads")
+	if gone, why, err := PutAway(t.Context(), b.keeper(), ws, b.opened(ws)); !gone || err != nil {
+		t.Fatalf("put away: %q, %v", why, err)
+	}
+	a, pack := b.away(ws)
+	k := other.keeper()
+	there, err := Settle(k, a.Workspace, other.dir)
+	if err == nil {
+		err = Unpack(t.Context(), k, there, a, bytes.NewReader(pack))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if there.Of != other.dir || !troupe.Within(there.Top, k.folders) || there.Owner != ws.Owner {
+		t.Errorf("it is %+v", there)
+	}
+	other.open(there)
+	got := other.filesOf(there.Top)
+	for name, was := range files {
+		if got[name] != was && !strings.HasPrefix(name, ".git/") {
+			t.Errorf("%s: %q, was %q", name, got[name], was)
+		}
+	}
+	if now := other.git(there.Top, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads"); now != refs {
+		t.Errorf("its branches:\n%s\nwere:\n%s", now, refs)
+	}
+	if res := other.close(there); !res.Gone || res.Unkept != "" {
+		t.Errorf("its end: %+v", res)
+	}
+	other.git(other.dir, "cat-file", "-e", a.Base)
+	if _, err := Settle(k, a.Workspace, other.dir); err == nil {
+		t.Error("it came twice")
+	}
+}
+
+// TestAwayRefuses: of what an enemy says of a workspace nothing leads out of its folder, and what is not whole is
+// refused.
+func TestAwayRefuses(t *testing.T) {
+	b, other := newBench(t), newBench(t)
+	ws := b.made("sleeper")
+	b.work(ws)
+	b.save(ws)
+	a, pack := b.away(ws)
+	k, absentID := other.keeper(), strings.Repeat("ab", 20)
+	for _, name := range []string{"../../x", "/etc", "", "-x", "a/../../x"} {
+		evil := a.Workspace
+		evil.Name = name
+		if got, err := Settle(k, evil, other.dir); err == nil {
+			t.Errorf("%q is %s", name, got.Top)
+		}
+	}
+	plain := t.TempDir()
+	if _, err := Settle(k, a.Workspace, plain); err == nil {
+		t.Error("a worktree beside a folder that is in no repository")
+	}
+	for name, x := range map[string]func(a *Away) []byte{
+		"a base that is an option": func(a *Away) []byte { a.Base = "--upload-pack=x"; return pack },
+		"a tip that is one":        func(a *Away) []byte { a.Tip = "--all"; return pack },
+		"a base that is not there": func(a *Away) []byte { a.Base = absentID; return pack },
+		"a ref to nothing":         func(a *Away) []byte { a.Kept[keptAgent+"heads/x"] = absentID; return pack },
+		"half a pack":              func(*Away) []byte { return pack[:len(pack)/2] },
+		"no pack":                  func(*Away) []byte { return nil },
+		"a pack that was changed": func(*Away) []byte {
+			p := slices.Clone(pack)
+			p[len(p)/2]++
+			return p
+		},
+	} {
+		evil := a
+		evil.Kept = maps.Clone(a.Kept)
+		data := x(&evil)
+		there, err := Settle(k, evil.Workspace, other.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Unpack(t.Context(), k, there, evil, bytes.NewReader(data)); err == nil {
+			t.Errorf("%s: it is taken", name)
+		}
+		if err := Forget(k, there.Owner); err != nil {
+			t.Error(err)
+		}
+	}
+	evil := maps.Clone(a.Kept)
+	for _, name := range []string{"agent/../../../x", "agent/heads/x.lock", keptBeside, keptRepos + "x", "old/../x",
+		"HEAD/x",
+		"agent/heads/a b", "stashed/\n"} {
+		evil[name] = a.Base
+	}
+	if got := carriedRefs(evil); !maps.Equal(got, carriedRefs(a.Kept)) {
+		t.Errorf("these refs come: %v", got)
+	}
+}
+
+// TestAwayWithHooks: a tree that would put files into a repository's own folder, or above it, is not checked out.
+func TestAwayWithHooks(t *testing.T) {
+	b, other := newBench(t), newBench(t)
+	ws := b.made("sleeper")
+	b.work(ws)
+	a, _ := b.away(ws)
+	blob := strings.TrimSpace(b.feed("#!/bin/sh\ntouch ran\n", "hash-object", "-w", "--stdin"))
+	hooks := strings.TrimSpace(b.feed("100755 blob "+blob+"\tpost-checkout\n", "mktree"))
+	for i, name := range []string{".git", "..", ".GIT"} {
+		inner := strings.TrimSpace(b.feed("040000 tree "+hooks+"\thooks\n", "mktree"))
+		tree := strings.TrimSpace(b.feed("040000 tree "+inner+"\t"+name+"\n", "mktree"))
+		evil := a
+		evil.Kept = kept{keptSaved: tree}
+		pack := b.feed(tree+"\n"+a.Base+"\n", "pack-objects", "--revs", "--stdout", "--quiet")
+		k := other.keeper()
+		evil.Workspace.Owner = newID(t)
+		evil.Workspace.Name = "evil" + string(rune('a'+i))
+		there, err := Settle(k, evil.Workspace, other.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		evil.Tip = ""
+		if err = Unpack(t.Context(), k, there, evil, strings.NewReader(pack)); err == nil {
+			_, err = k.Open(t.Context(), there, Making{})
+		}
+		t.Logf("%s: %v", name, err)
+		for _, path := range []string{filepath.Join(there.Top, ".git", "hooks", "post-checkout"),
+			filepath.Join(filepath.Dir(there.Top), "hooks"), filepath.Join(other.dir, "ran")} {
+			if _, err := os.Lstat(path); err == nil {
+				t.Errorf("%s is there", path)
+			}
+		}
+	}
+}
