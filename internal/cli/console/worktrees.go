@@ -64,7 +64,7 @@ func WorktreeHolds(w wire.Worktree) (text string) {
 		if !w.There && w.Branch != "" {
 			text += "; folder gone, kept on " + w.Branch
 		}
-		if w.Problem != "" {
+		if w.Problem != "" && !(w.There && w.Kept != "") { // else that is said of the folder
 			text += "; whether your files have it is not known: " + w.Problem
 		}
 	case wire.WorktreeUnknown:
