@@ -160,12 +160,12 @@ func (m *merging) unresolved(ctx context.Context, out *Merged) error {
 		}
 		out.Unresolved = append(out.Unresolved, path)
 	}
-	return errors.Join(err, m.keptItsOwn(ctx, out))
+	return errors.Join(err, keptItsOwn(ctx, m, out))
 }
 
 // keptItsOwn says of what conflicts whether the agent was handed it already and has settled it for its own side: that
 // side against the caller's is the caller's to decide, and another hand-back would only ask the same again.
-func (m *merging) keptItsOwn(ctx context.Context, out *Merged) error {
+func keptItsOwn(ctx context.Context, m *merging, out *Merged) error {
 	if len(m.rec.Handed) == 0 || len(out.Conflicts) == 0 {
 		return nil
 	}
