@@ -26,8 +26,7 @@ type sleeping struct {
 	rests atomic.Bool // its actors hear of what they have begun, and begin nothing
 	under atomic.Bool // it is being put away
 	// jobs counts what goes on beside its actors, in all of these states, and idle is called when there is none any
-	// more:
-	// while it is quieting, else it is nil.
+	// more: while it is quieting, else it is nil.
 	jobs atomic.Int64
 	idle atomic.Pointer[context.CancelFunc]
 }

@@ -51,8 +51,7 @@ func woke(f *fold) error {
 }
 
 // imported has a session that came from another home know nothing of the files here, and nobody's leave for anything:
-// no
-// file from elsewhere says what was seen, asked or answered here.
+// no file from elsewhere says what was seen, asked or answered here.
 func imported(f *fold) {
 	f.s.Files, f.s.instructed = nil, nil
 	f.s.Authority.Rules = slices.DeleteFunc(slices.Clone(f.s.Authority.Rules), func(r troupe.Rule) bool {

@@ -160,8 +160,7 @@ func looked(ctx context.Context, k *Keeper, rec *record, callers map[string]*cal
 }
 
 // sinceEnd is what is kept of a folder that stayed after its agent's end, with what it holds now; differs reports
-// whether
-// that is something else than it held then. Where it cannot be looked at, it is as it was.
+// whether that is something else than it held then. Where it cannot be looked at, it is as it was.
 func sinceEnd(ctx context.Context, p place, rec *record, was kept) (now kept, differs bool) {
 	held, release, err := p.k.holdFor(ctx, string(rec.Workspace.Owner), listWait)
 	if err != nil {
