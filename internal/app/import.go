@@ -235,6 +235,9 @@ func (x *importing) rebuild(ctx context.Context) error {
 		x.logs = append(x.logs, c)
 		x.tell(c)
 	}
+	if err := x.checkCaps(); err != nil {
+		return err
+	}
 	x.out.Name = x.logs[0].State.Session.Name
 	waiting, err := x.stage.Waiting()
 	if err != nil {
@@ -255,6 +258,27 @@ func (x *importing) rebuild(ctx context.Context) error {
 		x.note("waiting mail that answers, allows or stops was dropped: %d", x.dropped)
 	}
 	return ctx.Err()
+}
+
+// checkCaps refuses more agents that would go on than may be here, and says how many there are.
+func (x *importing) checkCaps() error {
+	live, caps := 0, x.p.settings.Caps()
+	for _, c := range x.logs[1:] {
+		if c.State.Session.Status.Live() {
+			live++
+		}
+	}
+	if caps.MaxTotal > 0 && live > caps.MaxTotal {
+		return &troupe.UserError{Code: troupe.ExitUsage,
+			Problem: fmt.Sprintf("%d agents of the file would go on when it is woken, and agents.max_total is %d here",
+				live,
+				caps.MaxTotal), Hint: "Nothing was changed. Raise agents.max_total in the settings, if you want them " +
+				"all."}
+	}
+	if live > 0 {
+		x.note("agents that go on when it is woken: %d", live)
+	}
+	return nil
 }
 
 func (x *importing) note(format string, args ...any) {

@@ -236,7 +236,8 @@ func (h *Hub) judgeAuto(ctx context.Context, q AutoAsking) troupe.Verdict {
 // wordsPage is how much of a log is read at once, from its end, to find what was said last.
 const wordsPage = 200
 
-// lastPrompt is the last prompt in a session's log; of agents, or of people.
+// lastPrompt is the last prompt in a session's log; of agents, or of people. What came from another home is a file's
+// words, and nobody's here.
 func lastPrompt(r store.Reader, id troupe.SessionID, ofAgents bool) (last troupe.Mail, err error) {
 	s, err := r.Session(id)
 	if err != nil {
@@ -249,6 +250,9 @@ func lastPrompt(r store.Reader, id troupe.SessionID, ofAgents bool) (last troupe
 			return last, fmt.Errorf("read the log of %s: %w", id, err)
 		}
 		for _, e := range slices.Backward(events) {
+			if e.Body.Kind() == troupe.KindImported {
+				return last, nil
+			}
 			b, ok := e.Body.(troupe.MailDelivered)
 			for i := len(b.Mail) - 1; ok && i >= 0; i-- {
 				if m := b.Mail[i]; m.Kind.Words() && (m.From != "") == ofAgents {

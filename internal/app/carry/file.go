@@ -55,7 +55,9 @@ const (
 	mostManifest = 16 << 20
 	mostParts    = 50_000
 	mostPart     = 8 << 30
-	mostText     = 512 << 20 // of what is read whole
+	mostText     = 256 << 20 // of what is read whole, all of it
+	mostLine     = 32 << 20  // of an event, or a message
+	mostValues   = 500_000   // in one of them
 	mostAll      = 32 << 30
 	mostRatio    = 200 // bytes for each one of the file, once there are many
 	freeRatio    = 64 << 20
@@ -162,9 +164,9 @@ func (s *Stage) Below(folder string) map[string]string {
 // Log reads the log of a session.
 func (s *Stage) Log(id troupe.SessionID) ([]Line, error) {
 	var out []Line
-	err := s.each(LogPart(id), func(d *json.Decoder) error {
+	err := s.each(LogPart(id), func(data []byte) error {
 		var l Line
-		err := d.Decode(&l)
+		err := json.Unmarshal(data, &l)
 		out = append(out, l)
 		if s.events++; s.events > mostEvents {
 			return refuse(fmt.Sprintf("it has more than %d events", mostEvents))
@@ -179,31 +181,58 @@ func (s *Stage) Waiting() (out []json.RawMessage, err error) {
 	if !s.Has(Mail) {
 		return nil, nil
 	}
-	err = s.each(Mail, func(d *json.Decoder) error {
-		var m json.RawMessage
-		err := d.Decode(&m)
-		out = append(out, m)
-		return err
+	err = s.each(Mail, func(data []byte) error {
+		out = append(out, bytes.Clone(data))
+		return nil
 	})
 	return out, err
 }
 
-// each reads what stands in a part, one after the other.
-func (s *Stage) each(name string, read func(*json.Decoder) error) error {
+// each reads the lines of a part. What a line would be in memory is bounded before it is taken apart.
+func (s *Stage) each(name string, read func(line []byte) error) error {
 	f, err := s.Open(name)
 	if err != nil {
 		return err
 	}
 	defer f.Close() //nolint:errcheck // only read from
-	for d := json.NewDecoder(bufio.NewReader(f)); d.More(); {
-		if err := read(d); err != nil {
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, mostLine)
+	for lines.Scan() {
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		if n := values(lines.Bytes()); n > mostValues {
+			return refuse(fmt.Sprintf("a line of %s has %d values, and %d are the most", name, n, mostValues))
+		}
+		if err := read(lines.Bytes()); err != nil {
 			if user, ok := errors.AsType[*troupe.UserError](err); ok {
 				return user
 			}
 			return refuse(name + " cannot be read: " + err.Error())
 		}
 	}
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return refuse(fmt.Sprintf("it is too large: a line of %s has more than %d MB", name, mostLine>>20))
+	} else if err != nil {
+		return refuse(name + " cannot be read: " + err.Error())
+	}
 	return nil
+}
+
+// values is how many values a text of JSON has, at the least.
+func values(data []byte) (n int) {
+	quoted := false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case c == '\\' && quoted:
+			i++
+		case c == '"':
+			quoted = !quoted
+		case !quoted && (c == '{' || c == '[' || c == ','):
+			n++
+		}
+	}
+	return n
 }
 
 // Open opens a part.
@@ -333,7 +362,7 @@ func (s *Stage) readManifest(t *tar.Reader) error {
 			return refuse("it has no log of session " + string(id))
 		}
 	}
-	all := int64(0)
+	all, texts := int64(0), int64(0)
 	for name, p := range s.Parts {
 		if id := s.of(name); !s.Good(name) || id != "" && !seen[id] {
 			return refuse(fmt.Sprintf("%.200q is no name for a part", name))
@@ -341,8 +370,9 @@ func (s *Stage) readManifest(t *tar.Reader) error {
 		most := int64(mostPart)
 		if strings.Contains(path.Ext(name), ".json") || strings.HasPrefix(name, Plans) {
 			most = mostText
+			texts += min(p.Bytes, mostText+1)
 		}
-		if all += p.Bytes; p.Bytes < 0 || p.Bytes > most || all > mostAll {
+		if all += p.Bytes; p.Bytes < 0 || p.Bytes > most || all > mostAll || texts > mostText {
 			return refuse(fmt.Sprintf("it is too large: %s has %d bytes", name, p.Bytes))
 		}
 	}

@@ -292,6 +292,7 @@ func (t *Tree) Unread(line json.RawMessage) (*troupe.Mail, error) {
 	if err := t.mail(&m, m.To); err != nil {
 		return nil, bad("waiting mail: %v", err)
 	}
+	m.Typed = new(string) // by nobody here
 	return &m, nil
 }
 
@@ -322,10 +323,18 @@ func reply(b troupe.Replied) ([]troupe.Block, error) {
 	return out, nil
 }
 
+// mostWords is how long what lists show of a session may be.
+const mostWords = 4096
+
 // created is a birth as it would be here.
 func (t *Tree) created(c *Carried, was *turn.State, b troupe.Created) (troupe.Body, error) {
 	b.Cwd = t.here.Folder
 	p := &b.Profile
+	for _, word := range []string{b.Title, p.Description, string(p.Type), p.Color} {
+		if len(word) > mostWords {
+			return nil, fmt.Errorf("a title or a type has more than %d bytes", mostWords)
+		}
+	}
 	p.Source = t.here.Source
 	if m := was.Profile.Memory; m != nil {
 		c.Memory = true
@@ -337,6 +346,9 @@ func (t *Tree) created(c *Carried, was *turn.State, b troupe.Created) (troupe.Bo
 	}
 	if p.Sandbox != troupe.LevelReadOnly {
 		p.Sandbox = ""
+	}
+	if p.Merge == troupe.MergeAuto {
+		p.Merge = ""
 	}
 	p.Effort, _ = troupe.ParseEffort(string(p.Effort))
 	var err error

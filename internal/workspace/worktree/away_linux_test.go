@@ -2,6 +2,9 @@ package worktree
 
 import (
 	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -80,6 +83,11 @@ func TestAwayRefuses(t *testing.T) {
 			t.Errorf("%q is %s", name, got.Top)
 		}
 	}
+	auto := a.Workspace
+	auto.Merge = troupe.MergeAuto
+	if got, err := Settle(k, auto, other.dir); err != nil || got.Merge == troupe.MergeAuto {
+		t.Errorf("a file has work merged by itself: %+v, %v", got, err)
+	}
 	plain := t.TempDir()
 	if _, err := Settle(k, a.Workspace, plain); err == nil {
 		t.Error("a worktree beside a folder that is in no repository")
@@ -153,6 +161,49 @@ func TestAwayWithHooks(t *testing.T) {
 			if _, err := os.Lstat(path); err == nil {
 				t.Errorf("%s is there", path)
 			}
+		}
+	}
+}
+
+// TestPackThatUnfolds: a pack in which little stands for much is refused before git reads it; one of git's is not.
+func TestPackThatUnfolds(t *testing.T) {
+	t.Parallel()
+	packed := func(data []byte) []byte {
+		var b bytes.Buffer
+		z := zlib.NewWriter(&b)
+		_, err := z.Write(data)
+		if err := errors.Join(err, z.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	of := func(objects ...[]byte) []byte {
+		head := binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), uint32(len(objects)))
+		return slices.Concat(head, bytes.Join(objects, nil))
+	}
+	blob := append([]byte{3<<4 | 5}, packed([]byte("hello"))...)
+	delta := func(to uint64) []byte {
+		d := binary.AppendUvarint(binary.AppendUvarint(nil, 5), to)
+		return slices.Concat([]byte{7<<4 | byte(len(d))}, make([]byte, 20), packed(d))
+	}
+	many := make([][]byte, 0, 40)
+	for range cap(many) {
+		many = append(many, delta(packedObject))
+	}
+	for name, x := range map[string]struct {
+		pack []byte
+		fine bool
+	}{
+		"plain":            {of(blob, delta(7)), true},
+		"one that unfolds": {of(blob, delta(packedObject+1)), false},
+		"many that do":     {of(many...), false},
+		"a wrong size":     {of(append([]byte{3<<4 | 9}, packed([]byte("hello"))...)), false},
+		"a size that ends": {of([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}), false},
+		"cut off":          {of(blob, blob[:4]), false},
+		"none":             {nil, false},
+	} {
+		if err := checkPack(bytes.NewReader(x.pack), 20); (err == nil) != x.fine {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
