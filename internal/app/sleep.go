@@ -160,7 +160,8 @@ func (a runs) checkAwake(s troupe.Session, wake bool) error {
 		return asleepSince(s, a.app.env.Now())
 	case !sleeps && wake:
 		return &troupe.UserError{Problem: fmt.Sprintf("session %s is not asleep", cmp.Or(s.Name, string(s.ID))),
-			Hint: "Go on with it: troupe --resume " + cmp.Or(s.Name, string(s.ID)), Code: troupe.ExitUsage}
+			Hint: "Go on with it: troupe --resume " + cmp.Or(s.Name, string(s.ID)) +
+				". If it is just being put away, wake it when that is done.", Code: troupe.ExitUsage}
 	}
 	return nil
 }

@@ -15,10 +15,16 @@ type docket struct {
 	changed bool
 	slept   map[troupe.SessionID]time.Time
 	asleep  map[troupe.SessionID]time.Duration // for how long, in all
+	began   map[troupe.SessionID]time.Time     // its run; a row says so too, and later by the time that it slept
 }
 
 func (d *docket) note(e troupe.Event) {
 	switch b := e.Body.(type) {
+	case troupe.Started:
+		if d.began == nil {
+			d.began = make(map[troupe.SessionID]time.Time)
+		}
+		d.began[e.Session] = e.At
 	case troupe.RequestOpened:
 		d.changed = true
 		d.rows = append(d.rows, troupe.Request{

@@ -227,7 +227,7 @@ func (h *watch) dismissed(e troupe.Event, s troupe.Session) {
 	}
 	var by *posted
 	for _, l := range h.sent {
-		if m := h.mail[l]; l.to == s.ID && m.Kind.Words() && !m.SentAt.Before(s.StartedAt) {
+		if m := h.mail[l]; l.to == s.ID && m.Kind.Words() && !m.SentAt.Before(h.docket.began[s.ID]) {
 			by = m
 		}
 	}

@@ -13,8 +13,8 @@ func slept(f *fold) error {
 	return nil
 }
 
-// woke has the session go on as if no time had passed: nobody could answer a request meanwhile, and nothing waited for
-// came.
+// woke has the session go on as if no time had passed: requests had no answer meanwhile, nothing that it waited for
+// came, and it was not at work.
 func woke(f *fold) error {
 	if f.s.Session.AsleepAt.IsZero() {
 		return f.refuse("it is not asleep")
@@ -26,6 +26,14 @@ func woke(f *fold) error {
 			return t
 		}
 		return t.Add(passed)
+	}
+	if f.s.Session.Status.Live() {
+		f.s.Session.StartedAt = later(f.s.Session.StartedAt)
+	}
+	for i := range f.s.Tasks {
+		if t := &f.s.Tasks[i]; t.Status == troupe.TaskRunning {
+			t.StartedAt = later(t.StartedAt)
+		}
 	}
 	for i := range f.s.Calls {
 		c := &f.s.Calls[i]

@@ -8,8 +8,7 @@ import (
 )
 
 // TestWakingShifts: of all that a session waited for or measured when it was put away none comes due by the time that
-// it
-// slept, and what it did not wait for stays nothing.
+// it slept, and what it did not wait for stays nothing.
 func TestWakingShifts(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -18,6 +17,8 @@ func TestWakingShifts(t *testing.T) {
 	s.Session.AsleepAt = at
 	s.Calls = []Call{{Since: at, Request: &troupe.Request{RequestBody: troupe.RequestBody{Until: at}},
 		Wait: &troupe.Wait{Until: at}}, {Request: &troupe.Request{}, Wait: &troupe.Wait{}}}
+	s.Session.Status, s.Session.StartedAt = troupe.Waiting, at
+	s.Tasks = []troupe.Task{{Status: troupe.TaskRunning, StartedAt: at}, {Status: troupe.TaskCompleted, StartedAt: at}}
 	s.fault = &modelFault{at: at, retryAt: at}
 	s.leave = leave{run: 1, until: at}
 	before := s.Calls[0]
@@ -29,10 +30,13 @@ func TestWakingShifts(t *testing.T) {
 	c := s.Calls[0]
 	for what, got := range map[string]time.Time{"a call at work": c.Since, "a request": c.Request.Until,
 		"a wait": c.Wait.Until, "a fault": s.fault.at, "another try": s.fault.retryAt,
-		"a wish to leave": s.leave.until} {
+		"a wish to leave": s.leave.until, "a run": s.Session.StartedAt, "a task": s.Tasks[0].StartedAt} {
 		if passed := got.Sub(at); passed != slept {
 			t.Errorf("%s is shifted by %v", what, passed)
 		}
+	}
+	if !s.Tasks[1].StartedAt.Equal(at) {
+		t.Error("a task that had ended began at another time")
 	}
 	if c = s.Calls[1]; !c.Since.IsZero() || !c.Request.Until.IsZero() || !c.Wait.Until.IsZero() {
 		t.Errorf("what was no time became %+v", c)

@@ -49,7 +49,7 @@ type Session struct {
 	ToolUses int  `json:"tool_uses"`
 
 	CreatedAt  time.Time `json:"created_at"`
-	StartedAt  time.Time `json:"started_at,omitzero" doc:"Of the current run, as ended_at"`
+	StartedAt  time.Time `json:"started_at,omitzero" doc:"Of the current run, as ended_at; later by the time that it slept"`
 	EndedAt    time.Time `json:"ended_at,omitzero"`
 	DurationMS int64     `json:"duration_ms" doc:"Of the last run, or of this one until now"`
 	ActiveMS   int64     `json:"active_ms,omitempty" doc:"Of all its runs together, without the time between them; only in a report"`
@@ -106,6 +106,9 @@ func DurationMS(s troupe.Session, now time.Time) int64 {
 	case s.StartedAt.IsZero():
 		return 0
 	case s.EndedAt.IsZero():
+		if !s.AsleepAt.IsZero() {
+			now = s.AsleepAt
+		}
 		return max(0, now.Sub(s.StartedAt).Milliseconds()) // the clock may have been set back
 	}
 	return max(0, s.EndedAt.Sub(s.StartedAt).Milliseconds())

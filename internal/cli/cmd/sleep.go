@@ -43,6 +43,11 @@ wakes; one with files that cannot be kept stays.`,
 				if err != nil {
 					return err
 				}
+				if !order.Now {
+					defer time.AfterFunc(time.Second, func() {
+						fmt.Fprintf(c.Err, "Waiting up to %s for what models and tools are in the middle of.\n", within)
+					}).Stop()
+				}
 				slept, err := h.API.Sleep(cmd.Context(), s.ID, order)
 				if err != nil {
 					return err
