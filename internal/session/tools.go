@@ -131,8 +131,7 @@ func (cs *calls) announce(ctx context.Context, i int, j *judged) error {
 	if settled, err := cs.applyDecision(i, j.decision, j.access, j.ask); settled || err != nil {
 		return err
 	}
-	if q, ok := j.prepared.(tool.Queuer); ok && j.announced() && j.background == "" &&
-		!q.TakeTurn(ctx, j.env, false) {
+	if q, ok := j.prepared.(tool.Queuer); ok && j.announced() && !q.TakeTurn(ctx, j.env, false) {
 		cs.queue(ctx, i, j, q)
 		return nil
 	}

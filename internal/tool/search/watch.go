@@ -38,8 +38,10 @@ func Watch(env tool.Env, name, pattern, path string, lasts time.Duration) (tool.
 type watchCall struct {
 	*globCall
 
-	name  string
-	lasts time.Duration
+	name   string
+	lasts  time.Duration
+	looked bool
+	first  map[string]stamp // the files as they were when it looked; nil: it could not, and Run says why
 }
 
 // Access implements tool.Prepared.
@@ -53,6 +55,18 @@ func (w *watchCall) Background() (string, bool) { return w.name, true }
 // Monitors implements tool.Monitor.
 func (*watchCall) Monitors() bool { return true }
 
+// TakeTurn implements tool.Queuer: the call has begun once it has looked, so that what changes after its result is told.
+func (w *watchCall) TakeTurn(ctx context.Context, env tool.Env, wait bool) bool {
+	if !w.looked && wait {
+		w.first, _ = w.look(ctx, env)
+		w.looked = ctx.Err() == nil
+	}
+	return w.looked
+}
+
+// LeaveTurn implements tool.Queuer.
+func (*watchCall) LeaveTurn() {}
+
 // Run implements tool.Prepared.
 func (w *watchCall) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	out, err := newWatchLog(env)
@@ -62,7 +76,7 @@ func (w *watchCall) Run(ctx context.Context, env tool.Env) (tool.Output, error) 
 	defer out.close()
 	ctx, cancel := context.WithTimeout(ctx, w.lasts)
 	defer cancel()
-	var before map[string]stamp
+	before := w.first
 	for {
 		began := time.Now()
 		now, err := w.look(ctx, env)
