@@ -55,7 +55,7 @@ func (w *watchCall) Background() (string, bool) { return w.name, true }
 // Monitors implements tool.Monitor.
 func (*watchCall) Monitors() bool { return true }
 
-// TakeTurn implements tool.Queuer: the call has begun once it has looked, so that what changes after its result is told.
+// TakeTurn implements tool.Queuer: a call begins once it has looked, so that what changes after its result is told.
 func (w *watchCall) TakeTurn(ctx context.Context, env tool.Env, wait bool) bool {
 	if !w.looked && wait {
 		w.first, _ = w.look(ctx, env)

@@ -43,7 +43,8 @@ func TestWatchBeginsWithItsResult(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if q, ok := p.(tool.Queuer); !ok || !q.TakeTurn(t.Context(), hidden, true) || !q.TakeTurn(t.Context(), hidden, false) {
+	q, ok = p.(tool.Queuer)
+	if !ok || !q.TakeTurn(t.Context(), hidden, true) || !q.TakeTurn(t.Context(), hidden, false) {
 		t.Fatal("it waits for ever")
 	}
 	if out, err := p.Run(t.Context(), hidden); err != nil || !out.IsError {
