@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/troupe-dev/troupe"
@@ -16,7 +17,7 @@ type turn struct {
 
 func (t *turn) leave() {
 	t.once.Do(func() {
-		for _, q := range t.entered {
+		for _, q := range slices.Backward(t.entered) { // who is let in by the first entered finds room in the others
 			q.leave()
 		}
 	})
