@@ -78,37 +78,22 @@ func (tw *teamwork) askBoard(ctx context.Context, c turn.Call, d troupe.Decision
 }
 
 // boardFor does what a member wants of the board, and answers it. The note of the mail, what changes and the answer are
-// one transaction.
+// one transaction, which is that of all members who asked meanwhile: each one of its own would have a large team wait
+// for its lead.
 func (tw *teamwork) boardFor(ctx context.Context, m troupe.Mail) error {
 	if err := tw.a.stage(troupe.MailDelivered{Mail: []troupe.Mail{m}}); err != nil {
 		return err
 	}
 	tw.a.staged.read(tw.a.st.Session.Seq, m.ID)
 	in := m.Board.Intent()
-	if in == nil {
-		return nil // an answer that comes too late
-	}
 	changed, text, err := tw.changeBoard(in, m.Board.By)
 	answer := troupe.BoardMail{Coord: m.Board.Coord, Text: text}
 	if err != nil {
 		answer.Text, answer.Failed = err.Error(), true
 	}
-	reply := troupe.Mail{ID: troupe.BoardMailID(m.ID), Root: tw.a.root, To: m.From, From: tw.a.id,
-		Kind:   troupe.MailBoard,
-		SentAt: tw.a.h.d.Now(), OfTeam: troupe.OfTeam{Board: &answer}}
-	if err := tw.sendWith(ctx, reply); err != nil {
-		return err
-	}
+	tw.a.staged.mail = append(tw.a.staged.mail, troupe.Mail{ID: troupe.BoardMailID(m.ID), Root: tw.a.root, To: m.From,
+		From: tw.a.id, Kind: troupe.MailBoard, SentAt: tw.a.h.d.Now(), OfTeam: troupe.OfTeam{Board: &answer}})
 	return tw.tellOfBoard(ctx, in, changed, m.Board.By)
-}
-
-// sendWith sends mail with what is staged.
-func (tw *teamwork) sendWith(ctx context.Context, mail ...troupe.Mail) error {
-	if err := tw.a.flush(ctx, func(tx store.Tx) error { return sendAll(tx, mail) }); err != nil {
-		return err
-	}
-	tw.a.tree.mailed(mail...)
-	return nil
 }
 
 // tellOfBoard tells members of the team what a change of the board means for them: an item that is theirs now, and one

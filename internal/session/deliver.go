@@ -33,7 +33,7 @@ func (a *actor) deliver(ctx context.Context, mail []troupe.Mail) error {
 			}
 			continue
 		}
-		if m.Kind == troupe.MailBoard && m.Board.Intent() != nil {
+		if boardWish(m) {
 			if err := a.team.boardFor(ctx, m); err != nil {
 				return err
 			}
@@ -66,6 +66,11 @@ func (a *actor) deliver(ctx context.Context, mail []troupe.Mail) error {
 			}
 		}
 	}
+	if slices.ContainsFunc(mail, boardWish) { // nothing else is in the transaction of what members wanted
+		if err := a.flush(ctx, nil); err != nil {
+			return err
+		}
+	}
 	if len(words) == 0 {
 		return nil
 	}
@@ -83,6 +88,9 @@ func (a *actor) deliver(ctx context.Context, mail []troupe.Mail) error {
 	}
 	return a.team.membersEnded(ctx, ends)
 }
+
+// boardWish reports whether a member asks for something about the board.
+func boardWish(m troupe.Mail) bool { return m.Kind == troupe.MailBoard && m.Board.Intent() != nil }
 
 // grant has what was granted count for the whole tree, once it is in the log: what others do by
 // it then cannot come before it.

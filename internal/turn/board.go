@@ -12,10 +12,10 @@ import (
 )
 
 // board is what the agents of a tree have put down to be done. Its value does not change: what changes it makes
-// another one, so copies of a state can share it.
+// another one, so copies of a state can share it, and boards the items in which they do not differ.
 type board struct {
-	Items []troupe.BoardItem // by number; those that were deleted are not there
-	made  int                // items ever put on it
+	Items []*troupe.BoardItem // by number; those that were deleted are not there
+	made  int                 // items ever put on it
 }
 
 // maxBoard is how many items a board holds at once: enough for a hundred agents, and little enough to be told whole.
@@ -42,11 +42,11 @@ func (f *fold) boardChanged(b troupe.BoardChanged) error {
 			return f.refuse("item %q does not follow the %d there were", item.ID, board.made)
 		case !there:
 			board.made = n
-			board.Items = append(board.Items, item)
+			board.Items = append(board.Items, &item)
 		case item.Status == troupe.BoardDeleted:
 			board.Items = slices.Delete(board.Items, i, i+1)
 		default:
-			board.Items[i] = item
+			board.Items[i] = &item
 		}
 	}
 	f.s.Board = board
@@ -54,8 +54,8 @@ func (f *fold) boardChanged(b troupe.BoardChanged) error {
 }
 
 func (b board) find(id string) (int, bool) {
-	i := slices.IndexFunc(b.Items, func(x troupe.BoardItem) bool { return x.ID == id })
-	return i, i >= 0
+	i, _ := slices.BinarySearchFunc(b.Items, number(id), func(x *troupe.BoardItem, n int) int { return number(x.ID) - n })
+	return i, i < len(b.Items) && b.Items[i].ID == id
 }
 
 // Do is what an intent about the board comes to: the items as they are afterwards, those that changed, and what
@@ -78,7 +78,7 @@ func (b board) Do(in troupe.Intent, by string) (changed []troupe.BoardItem, text
 		if err != nil {
 			return nil, "", err
 		}
-		return nil, b.whole(b.Items[i]), nil
+		return nil, b.whole(*b.Items[i]), nil
 	}
 	return nil, "", fmt.Errorf("%T is not about the board", in)
 }
@@ -98,16 +98,11 @@ func (b board) update(in troupe.BoardUpdate, by string) ([]troupe.BoardItem, str
 	if err != nil {
 		return nil, "", err
 	}
-	was := b.Items[at]
-	if by != "" && was.Owner == "" && in.Owner == "" &&
+	it := *b.Items[at]
+	if by != "" && it.Owner == "" && in.Owner == "" &&
 		(in.Status == troupe.BoardInProgress || in.Status == troupe.BoardCompleted) {
 		in.Owner = by
 	}
-	after := board{Items: slices.Clone(b.Items)}
-	for i := range after.Items {
-		after.Items[i].BlockedBy = slices.Clone(b.Items[i].BlockedBy)
-	}
-	it := &after.Items[at]
 	for _, set := range []struct{ to, from *string }{
 		{&it.Subject, &in.Subject}, {&it.Description, &in.Description}, {&it.ActiveForm, &in.ActiveForm},
 		{&it.Owner, &in.Owner}, {(*string)(&it.Status), (*string)(&in.Status)},
@@ -124,13 +119,16 @@ func (b board) update(in troupe.BoardUpdate, by string) ([]troupe.BoardItem, str
 		it.Comments = append(slices.Clone(it.Comments),
 			troupe.BoardComment{By: cmp.Or(by, mainName), Text: in.Comment})
 	}
+	after := board{Items: slices.Clone(b.Items)}
+	after.Items[at] = &it
 	if err := after.link(at, in); err != nil {
 		return nil, "", err
 	}
-	if open := after.blockers(*it); in.Status == troupe.BoardInProgress && len(open) > 0 {
+	it = *after.Items[at]
+	if open := after.blockers(it); in.Status == troupe.BoardInProgress && len(open) > 0 {
 		return nil, "", fmt.Errorf("task #%s cannot be begun: it is blocked by %s", it.ID, numbers(open))
 	}
-	return b.report(after, *it)
+	return b.report(after, it)
 }
 
 // mayUpdate refuses what a member of a team may not do with an item that is another one's: who did what stands in the
@@ -140,7 +138,7 @@ func (b board) mayUpdate(in troupe.BoardUpdate, by string) error {
 	if err != nil || by == "" {
 		return err
 	}
-	was := b.Items[at]
+	was := *b.Items[at]
 	wrote, owns := strings.EqualFold(was.By, by), strings.EqualFold(was.Owner, by)
 	switch {
 	case was.Owner != "" && !owns && (in.Status != "" || in.Owner != "" && !strings.EqualFold(in.Owner, was.Owner)):
@@ -160,7 +158,7 @@ func (b board) mayUpdate(in troupe.BoardUpdate, by string) error {
 		if err != nil {
 			return err
 		}
-		if it := b.Items[other]; !strings.EqualFold(it.By, by) && !strings.EqualFold(it.Owner, by) {
+		if it := *b.Items[other]; !strings.EqualFold(it.By, by) && !strings.EqualFold(it.Owner, by) {
 			return b.notYours(it)
 		}
 	}
@@ -176,10 +174,11 @@ func (board) notYours(it troupe.BoardItem) error {
 func (b board) link(at int, in troupe.BoardUpdate) error {
 	id := b.Items[at].ID
 	wait := func(i int, on string) {
-		by := &b.Items[i].BlockedBy
-		if !slices.Contains(*by, on) {
-			*by = append(*by, on)
-			slices.SortFunc(*by, func(x, y string) int { return number(x) - number(y) })
+		it := *b.Items[i] // which another board has as well
+		if !slices.Contains(it.BlockedBy, on) {
+			it.BlockedBy = append(slices.Clone(it.BlockedBy), on)
+			slices.SortFunc(it.BlockedBy, func(x, y string) int { return number(x) - number(y) })
+			b.Items[i] = &it
 		}
 	}
 	for _, ref := range in.AddBlockedBy {
@@ -226,8 +225,8 @@ func (b board) circle(from, to string, seen []string) []string {
 // report says what an update has changed, and which items wait for nothing any more.
 func (b board) report(after board, it troupe.BoardItem) (changed []troupe.BoardItem, text string, err error) {
 	for i, now := range after.Items {
-		if now.ID == it.ID && it.Status == troupe.BoardDeleted || !equalItems(now, b.Items[i]) {
-			changed = append(changed, now)
+		if was := b.Items[i]; now.ID == it.ID && it.Status == troupe.BoardDeleted || now != was && !equalItems(*now, *was) {
+			changed = append(changed, *now)
 		}
 	}
 	if len(changed) == 0 {
@@ -239,7 +238,7 @@ func (b board) report(after board, it troupe.BoardItem) (changed []troupe.BoardI
 	}
 	var free []string
 	for _, x := range after.Items {
-		if slices.Contains(x.BlockedBy, it.ID) && x.Status == troupe.BoardPending && len(after.blockers(x)) == 0 {
+		if slices.Contains(x.BlockedBy, it.ID) && x.Status == troupe.BoardPending && len(after.blockers(*x)) == 0 {
 			free = append(free, x.ID)
 		}
 	}
@@ -315,7 +314,7 @@ func (b board) String() string {
 	}
 	var out strings.Builder
 	for _, it := range b.Items {
-		out.WriteString(b.line(it) + "\n")
+		out.WriteString(b.line(*it) + "\n")
 	}
 	return strings.TrimSuffix(out.String(), "\n")
 }
@@ -357,7 +356,7 @@ func (b board) whole(it troupe.BoardItem) string {
 
 // Open reports whether there is something left to be done.
 func (b board) Open() bool {
-	return slices.ContainsFunc(b.Items, func(x troupe.BoardItem) bool { return x.Status != troupe.BoardCompleted })
+	return slices.ContainsFunc(b.Items, func(x *troupe.BoardItem) bool { return x.Status != troupe.BoardCompleted })
 }
 
 // Keeper is an item that waits for nothing, and what waits for it, directly or not.
@@ -381,13 +380,13 @@ func (k Keeper) Circle() bool {
 // Keeping are the items that have an owner, wait for nothing, and keep items of others waiting.
 func (b board) Keeping() (out []Keeper) {
 	for _, it := range b.Items {
-		if it.Status == troupe.BoardCompleted || it.Owner == "" || len(b.blockers(it)) > 0 {
+		if it.Status == troupe.BoardCompleted || it.Owner == "" || len(b.blockers(*it)) > 0 {
 			continue
 		}
-		k := Keeper{Item: it}
+		k := Keeper{Item: *it}
 		for _, x := range b.Items {
-			if x.Owner != "" && x.Status != troupe.BoardCompleted && b.waitsFor(x, it.ID) {
-				k.Waiting = append(k.Waiting, x)
+			if x.Owner != "" && x.Status != troupe.BoardCompleted && b.waitsFor(*x, it.ID) {
+				k.Waiting = append(k.Waiting, *x)
 			}
 		}
 		if slices.ContainsFunc(k.Waiting, func(x troupe.BoardItem) bool {
@@ -404,7 +403,7 @@ func (b board) Keeping() (out []Keeper) {
 func (b board) waitsFor(it troupe.BoardItem, id string) bool {
 	return slices.ContainsFunc(b.blockers(it), func(on string) bool {
 		i, ok := b.find(on)
-		return on == id || ok && b.waitsFor(b.Items[i], id)
+		return on == id || ok && b.waitsFor(*b.Items[i], id)
 	})
 }
 
@@ -427,8 +426,8 @@ func (b board) Freed(changed []troupe.BoardItem) (free []troupe.BoardItem) {
 		})
 	}
 	for _, x := range b.Items {
-		if x.Status == troupe.BoardPending && slices.ContainsFunc(x.BlockedBy, done) && len(b.blockers(x)) == 0 {
-			free = append(free, x)
+		if x.Status == troupe.BoardPending && slices.ContainsFunc(x.BlockedBy, done) && len(b.blockers(*x)) == 0 {
+			free = append(free, *x)
 		}
 	}
 	return free
@@ -438,8 +437,9 @@ func (b board) Freed(changed []troupe.BoardItem) (free []troupe.BoardItem) {
 func (b board) GivenBack(owner string) (items []troupe.BoardItem) {
 	for _, x := range b.Items {
 		if x.Status == troupe.BoardInProgress && strings.EqualFold(x.Owner, owner) {
-			x.Status, x.Owner = troupe.BoardPending, ""
-			items = append(items, x)
+			back := *x
+			back.Status, back.Owner = troupe.BoardPending, ""
+			items = append(items, back)
 		}
 	}
 	return items
@@ -450,11 +450,11 @@ func (b board) Next(member string) (items []troupe.BoardItem) {
 	var others []troupe.BoardItem
 	for _, x := range b.Items {
 		switch {
-		case x.Status != troupe.BoardPending || len(b.blockers(x)) > 0:
+		case x.Status != troupe.BoardPending || len(b.blockers(*x)) > 0:
 		case strings.EqualFold(x.Owner, member):
-			items = append(items, x)
+			items = append(items, *x)
 		case x.Owner == "":
-			others = append(others, x)
+			others = append(others, *x)
 		}
 	}
 	return append(items, others...)

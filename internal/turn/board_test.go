@@ -69,11 +69,11 @@ func TestBoard(t *testing.T) {
 		}
 		b = after
 	}
-	full := board{made: 1, Items: []troupe.BoardItem{{ID: "1", Comments: make([]troupe.BoardComment, maxComments)}}}
+	full := board{made: 1, Items: []*troupe.BoardItem{{ID: "1", Comments: make([]troupe.BoardComment, maxComments)}}}
 	if _, _, err := full.Do(troupe.BoardUpdate{Item: "1", Comment: "x"}, "Bob"); err == nil {
 		t.Error("an item takes more comments than it can hold")
 	}
-	full = board{made: maxBoard, Items: make([]troupe.BoardItem, maxBoard)}
+	full = board{made: maxBoard, Items: make([]*troupe.BoardItem, maxBoard)}
 	if _, _, err := full.Do(troupe.BoardCreate{Subject: "x"}, ""); err == nil {
 		t.Error("a full board takes more")
 	}
@@ -83,7 +83,7 @@ func TestBoard(t *testing.T) {
 // wait is not its to change.
 func TestBoardOfMembers(t *testing.T) {
 	t.Parallel()
-	b := board{made: 3, Items: []troupe.BoardItem{{ID: "1", Subject: "Docs", Status: troupe.BoardPending, Owner: "Ann"},
+	b := board{made: 3, Items: []*troupe.BoardItem{{ID: "1", Subject: "Docs", Status: troupe.BoardPending, Owner: "Ann"},
 		{ID: "2", Subject: "Tests", Status: troupe.BoardPending}, {ID: "3", Subject: "Mine",
 			Status: troupe.BoardPending, By: "bob"}}}
 	for _, c := range []struct {
@@ -137,9 +137,9 @@ func TestBoardHolds(t *testing.T) {
 					AddBlocks:    rapid.SliceOfN(id, 0, 2).Draw(t, "blocks"),
 					AddBlockedBy: rapid.SliceOfN(id, 0, 2).Draw(t, "blocked by")}
 			}
-			before := fmt.Sprintf("%+v", b)
+			before := wholeBoard(b)
 			after, _, err := onBoard(t, b, in)
-			if now := fmt.Sprintf("%+v", b); now != before {
+			if now := wholeBoard(b); now != before {
 				t.Fatalf("%+v changed the board before it from %s to %s", in, before, now)
 			}
 			if err != nil && !reflect.DeepEqual(after, b) {
@@ -155,12 +155,12 @@ func TestBoardHolds(t *testing.T) {
 					t.Fatalf("after %+v items %v wait for each other", in, c)
 				}
 				if up, ok := in.(troupe.BoardUpdate); ok && err == nil && up.Status == troupe.BoardInProgress &&
-					up.Item == it.ID && len(after.blockers(it)) > 0 {
+					up.Item == it.ID && len(after.blockers(*it)) > 0 {
 					t.Fatalf("%+v began %+v", in, it)
 				}
 			}
 			if !slices.IsSortedFunc(after.Items,
-				func(x, y troupe.BoardItem) int { return number(x.ID) - number(y.ID) }) {
+				func(x, y *troupe.BoardItem) int { return number(x.ID) - number(y.ID) }) {
 				t.Fatalf("out of order: %+v", after)
 			}
 			b = after
@@ -172,10 +172,10 @@ func TestBoardHolds(t *testing.T) {
 // though no item is.
 func TestKeeping(t *testing.T) {
 	t.Parallel()
-	item := func(id, owner string, status troupe.BoardStatus, by ...string) troupe.BoardItem {
-		return troupe.BoardItem{ID: id, Owner: owner, Status: status, BlockedBy: by}
+	item := func(id, owner string, status troupe.BoardStatus, by ...string) *troupe.BoardItem {
+		return &troupe.BoardItem{ID: id, Owner: owner, Status: status, BlockedBy: by}
 	}
-	b := board{Items: []troupe.BoardItem{
+	b := board{Items: []*troupe.BoardItem{
 		item("1", "Ann", troupe.BoardInProgress), item("2", "Ben", troupe.BoardPending, "1"),
 		item("3", "ann", troupe.BoardPending, "2"), item("4", "Carl", troupe.BoardPending),
 		item("5", "Carl", troupe.BoardPending, "4"), item("6", "", troupe.BoardPending),
@@ -190,4 +190,13 @@ func TestKeeping(t *testing.T) {
 	if got := b.Keeping(); len(got) != 1 || got[0].Circle() {
 		t.Errorf("%+v", got)
 	}
+}
+
+// wholeBoard is all of a board, with what its items hold.
+func wholeBoard(b board) string {
+	out := fmt.Sprint(b.made)
+	for _, it := range b.Items {
+		out += fmt.Sprintf("\n%+v", *it)
+	}
+	return out
 }
