@@ -54,7 +54,9 @@ func (f *fold) boardChanged(b troupe.BoardChanged) error {
 }
 
 func (b board) find(id string) (int, bool) {
-	i, _ := slices.BinarySearchFunc(b.Items, number(id), func(x *troupe.BoardItem, n int) int { return number(x.ID) - n })
+	i, _ := slices.BinarySearchFunc(b.Items, number(id), func(x *troupe.BoardItem, n int) int {
+		return number(x.ID) - n
+	})
 	return i, i < len(b.Items) && b.Items[i].ID == id
 }
 
@@ -225,7 +227,8 @@ func (b board) circle(from, to string, seen []string) []string {
 // report says what an update has changed, and which items wait for nothing any more.
 func (b board) report(after board, it troupe.BoardItem) (changed []troupe.BoardItem, text string, err error) {
 	for i, now := range after.Items {
-		if was := b.Items[i]; now.ID == it.ID && it.Status == troupe.BoardDeleted || now != was && !equalItems(*now, *was) {
+		gone := now.ID == it.ID && it.Status == troupe.BoardDeleted
+		if was := b.Items[i]; gone || now != was && !equalItems(*now, *was) {
 			changed = append(changed, *now)
 		}
 	}
