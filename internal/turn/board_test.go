@@ -69,8 +69,8 @@ func TestBoard(t *testing.T) {
 		}
 		b = after
 	}
-	full := board{made: 1,
-		Items: []*troupe.BoardItem{{ID: "1", Comments: make([]troupe.BoardComment, maxComments)}}}
+	many := troupe.BoardItem{ID: "1", Comments: make([]troupe.BoardComment, maxComments)}
+	full := board{made: 1, Items: []*troupe.BoardItem{&many}}
 	if _, _, err := full.Do(troupe.BoardUpdate{Item: "1", Comment: "x"}, "Bob"); err == nil {
 		t.Error("an item takes more comments than it can hold")
 	}
