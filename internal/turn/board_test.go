@@ -84,9 +84,10 @@ func TestBoard(t *testing.T) {
 // wait is not its to change.
 func TestBoardOfMembers(t *testing.T) {
 	t.Parallel()
-	b := board{made: 3, Items: []*troupe.BoardItem{{ID: "1", Subject: "Docs", Status: troupe.BoardPending, Owner: "Ann"},
-		{ID: "2", Subject: "Tests", Status: troupe.BoardPending}, {ID: "3", Subject: "Mine",
-			Status: troupe.BoardPending, By: "bob"}}}
+	b := board{made: 3, Items: []*troupe.BoardItem{
+		{ID: "1", Subject: "Docs", Status: troupe.BoardPending, Owner: "Ann"},
+		{ID: "2", Subject: "Tests", Status: troupe.BoardPending},
+		{ID: "3", Subject: "Mine", Status: troupe.BoardPending, By: "bob"}}}
 	for _, c := range []struct {
 		in   troupe.Intent
 		want string
