@@ -49,6 +49,7 @@ const lookWait = 10 * time.Second
 
 // DiffWorktree implements api.Workspaces.
 func (a worktrees) DiffWorktree(ctx context.Context, l wire.WorktreeLook) (wire.WorktreeDiff, error) {
+	ctx = worktree.Looking(ctx, lookWait, api.Waits(ctx))
 	look := a.look()
 	row, err := look.one(ctx, l.WorktreeQuery)
 	if err != nil {
@@ -67,6 +68,7 @@ func (a worktrees) DiffWorktree(ctx context.Context, l wire.WorktreeLook) (wire.
 
 // MergeWorktree implements api.Workspaces.
 func (a worktrees) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wire.MergedWorktree, error) {
+	ctx = worktree.Looking(ctx, 0, api.Waits(ctx))
 	look := a.look()
 	row, err := look.one(ctx, m.WorktreeQuery)
 	if err != nil {

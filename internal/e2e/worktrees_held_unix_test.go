@@ -11,7 +11,7 @@ import (
 )
 
 // TestWorktreesHeld: `troupe worktrees` says which process it waits for that is at work on a worktree and does not come
-// to its end, and lists what can be listed.
+// to its end, and lists what can be listed; diff gives up as early, and a merge waits on and comes about.
 func TestWorktreesHeld(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -39,7 +39,7 @@ replies:
 	if err != nil || len(locks) == 0 {
 		t.Fatalf("%v, %v", locks, err)
 	}
-	held := 0
+	held, release := "", func() error { return nil }
 	for _, lock := range locks {
 		name := filepath.Base(lock)
 		if strings.Contains(name, "-") {
@@ -55,14 +55,27 @@ replies:
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer f.Close()
-		held++
+		held, release = name, f.Close
 		break
 	}
+	diffs, merges := make(chan ran, 1), make(chan ran, 1)
+	go func() { diffs <- p.troupe("diff", held) }()
+	go func() { merges <- p.troupe("merge", held) }()
 	r := p.troupe("worktrees")
-	if r.code != 0 || held != 1 || !strings.Contains(r.errOut, "waiting for process 4711 of troupe, 8s at most") ||
+	if r.code != 0 || held == "" || !strings.Contains(r.errOut, "waiting for process 4711 of troupe, 8s at most") ||
 		!strings.Contains(r.out, "not known: process 4711 of troupe has been at work on this for 10s") ||
 		strings.Count(r.out, "unmerged") != 2 {
 		t.Errorf("exit %d\n%s%s", r.code, r.out, r.errOut)
+	}
+	const waits = "waiting for process 4711 of troupe, "
+	if r := <-diffs; r.code == 0 || !strings.Contains(r.errOut, waits+"8s at most") ||
+		!strings.Contains(r.errOut, "process 4711 of troupe has been at work on this for 10s") {
+		t.Errorf("diff: exit %d\n%s%s", r.code, r.out, r.errOut)
+	}
+	if err := release(); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-merges; r.code != 0 || !strings.Contains(r.errOut, waits) || !strings.Contains(r.out, "new.txt") {
+		t.Errorf("merge: exit %d\n%s%s", r.code, r.out, r.errOut)
 	}
 }

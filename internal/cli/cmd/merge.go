@@ -24,6 +24,8 @@ it is a patch for git apply, whole and with what binary files hold.`,
 		Example:           "troupe diff fixer\ntroupe diff fixer --stat\ntroupe diff 7k3f | git apply",
 		ValidArgsFunction: c.Worktrees,
 		RunE: inHome(c, func(ctx context.Context, a api.API, args []string) error {
+			ctx, stop := console.Waiting(ctx, c, lookingAt)
+			defer stop()
 			d, err := a.Setup().Workspaces().DiffWorktree(ctx,
 				wire.WorktreeLook{WorktreeQuery: one(c, args), Stat: stat, Patch: !c.OutTTY})
 			switch {
@@ -96,6 +98,8 @@ func newMerge(c *console.Console) *cobra.Command {
 }
 
 func merge(ctx context.Context, c *console.Console, a api.API, m wire.WorktreeMerge, asJSON bool) error {
+	ctx, stop := console.Waiting(ctx, c, lookingAt)
+	defer stop()
 	out, err := a.Setup().Workspaces().MergeWorktree(ctx, m)
 	if err != nil {
 		return err

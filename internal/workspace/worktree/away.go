@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,8 +19,9 @@ import (
 
 // Away is what is known of a workspace that goes to another home, beside the objects.
 type Away struct {
-	Workspace troupe.Workspace  `json:"workspace"` // as it was
-	Base      string            `json:"base"`      // the commit that it began with
+	Workspace troupe.Workspace  `json:"workspace"`      // as it was
+	Base      string            `json:"base"`           // the commit that it began with
+	Head      string            `json:"head,omitempty"` // the caller's, on which that is; "" if it had none
 	Branch    string            `json:"branch,omitempty"`
 	Kept      map[string]string `json:"kept"`
 	Ended     bool              `json:"ended,omitempty"`
@@ -53,7 +55,7 @@ func Pack(ctx context.Context, k *Keeper, ws troupe.Workspace, w io.Writer) (a A
 	if err != nil {
 		return a, false, err
 	}
-	a = Away{Workspace: rec.Workspace, Base: rec.Base.Commit, Branch: rec.Branch, Ended: rec.State == closed,
+	a = Away{Workspace: rec.Workspace, Base: rec.Base.Commit, Head: rec.Base.Head, Branch: rec.Branch, Ended: rec.State == closed,
 		Kept: carriedRefs(kept)}
 	if rec.Result != nil {
 		a.Tip = rec.Result.Tip
@@ -187,19 +189,35 @@ func Unpack(ctx context.Context, k *Keeper, ws troupe.Workspace, a Away, pack io
 	if err != nil {
 		return fmt.Errorf("not all is there that its refs need: %w", err)
 	}
-	rec := &record{Workspace: ws, State: asleep, Made: k.now(), Base: troupe.WorkspaceBase{Commit: a.Base}}
+	if err := a.checkHead(ctx, r); err != nil {
+		return err
+	}
+	rec := &record{Workspace: ws, State: asleep, Made: k.now(),
+		Base: troupe.WorkspaceBase{Commit: a.Base, Head: a.Head}}
 	if goodRef(a.Branch) {
 		rec.Branch = a.Branch
 	}
 	if a.Ended {
 		rec.State = closed
-		rec.Result = &troupe.WorkspaceResult{Kind: ws.Kind, Name: ws.Name, Folder: ws.Folder, Branch: ws.Branch,
-			Base: a.Base, Tip: a.Tip, Gone: true}
-		if a.Tip == "" {
-			rec.Result.Tip = a.Base
+		rec.Result = &troupe.WorkspaceResult{Kind: ws.Kind, Name: ws.Name, Folder: ws.Folder, Base: a.Base,
+			Tip: cmp.Or(a.Tip, a.Base), Gone: true}
+		if rec.Result.Tip != a.Base {
+			rec.Result.Unkept = "it came from another home, and was not brought here yet" // a look or a merge does it
 		}
 	}
 	return errors.Join(refs.write(p), k.write(p, rec), k.step("unpacked"))
+}
+
+// checkHead refuses what no workspace begins with: its base is the caller's commit, or one on it, or the first of all.
+func (a *Away) checkHead(ctx context.Context, r repo) error {
+	line, err := r.out(ctx, "rev-list", "--parents", "-n1", a.Base, "--")
+	if err != nil {
+		return err
+	}
+	if ids := strings.Fields(line); a.Head == "" && len(ids) == 1 || a.Head != "" && slices.Contains(ids, a.Head) {
+		return nil
+	}
+	return fmt.Errorf("%.80q is not what its base %s is built on", a.Head, a.Base)
 }
 
 // Forget removes what Unpack has made for a session that did not come after all.

@@ -49,9 +49,13 @@ func (p place) base(ctx context.Context, r repo, c *caller, rec *record, m Makin
 			return err
 		}
 	}
-	if rec.Base.Commit != rec.Base.Head && !(there && holds(ctx, c.repo, rec.Base.Commit)) {
+	lacks := rec.Base.Commit != rec.Base.Head
+	if there { // it may have come from another home, with a history that is not here
+		lacks = !holds(ctx, c.repo, rec.Base.Commit)
+	}
+	if lacks {
 		in := revisions([]string{rec.Base.Commit})
-		if rec.Base.Head != "" {
+		if rec.Base.Head != "" && (!there || holds(ctx, c.repo, rec.Base.Head)) {
 			in = revisions([]string{rec.Base.Commit}, rec.Base.Head)
 		}
 		if err := r.hand(ctx, in, c.repo, p.folder, "--keep="+p.pinned()); err != nil {

@@ -1,7 +1,9 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -106,9 +108,17 @@ func (e *ending) commits(ctx context.Context, ids []string) (out []string, err e
 	return out, err
 }
 
+// base is the base, if the caller's repository has it: that of another home may not.
+func (e *ending) base(ctx context.Context) []string {
+	if holds(ctx, e.caller.repo, e.rec.Base.Commit) {
+		return []string{e.rec.Base.Commit}
+	}
+	return nil
+}
+
 // transfer copies objects to the caller's repository.
 func (e *ending) transfer(ctx context.Context, ids []string) error {
-	has := []string{e.rec.Base.Commit}
+	has := e.base(ctx)
 	for _, r := range e.caller.refs { // from an end before
 		if strings.HasPrefix(r.name, refOf(e.p.ws, "")) {
 			has = append(has, r.id)
@@ -119,7 +129,7 @@ func (e *ending) transfer(ctx context.Context, ids []string) error {
 
 // reachable makes sure that the caller's repository has all of it, by itself.
 func (e *ending) reachable(ctx context.Context, ids []string) error {
-	in := revisions(ids, e.rec.Base.Commit)
+	in := revisions(ids, e.base(ctx)...)
 	if _, err := e.caller.feed(ctx, in, "rev-list", "--objects", "--quiet", "--stdin"); err != nil {
 		return fmt.Errorf("%s lacks what was brought to it: %w", e.p.ws.Of, err)
 	}
@@ -169,5 +179,5 @@ func (e *ending) branch(ctx context.Context) error {
 			return err
 		}
 	}
-	return fmt.Errorf("no branch could be made for %s: %w", e.p.ws.Name, err)
+	return fmt.Errorf("no branch could be made for %s: %w", e.p.ws.Name, cmp.Or(err, errors.New("its names are taken")))
 }

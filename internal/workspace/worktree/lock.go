@@ -30,7 +30,9 @@ func (k *Keeper) holdFor(ctx context.Context, name string, most time.Duration) (
 	err error) {
 	tell := func(string) {}
 	if l, ok := ctx.Value(lookingKey{}).(looking); ok {
-		most, tell = min(most, l.most), l.tell
+		if tell = l.tell; l.most > 0 {
+			most = min(most, l.most)
+		}
 	}
 	folder := filepath.Join(k.data, "locks")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -62,19 +64,19 @@ func (k *Keeper) holdFor(ctx context.Context, name string, most time.Duration) (
 	return git.Keeping(ctx, f), func() { _, _ = unlockFile(f), f.Close() }, nil
 }
 
-// tellAfter is how long who only looks waits for others without a word.
+// tellAfter is how long a person's command waits for others without a word.
 const tellAfter = 2 * time.Second
 
 type lookingKey struct{}
 
-// looking is how long each wait of who only looks may last, and who is told of one.
+// looking is how long each wait may last, and who is told of one.
 type looking struct {
 	most time.Duration
 	tell func(string)
 }
 
-// Looking has each wait for others that is longer than two seconds told, and given up when it lasts too long: what is
-// only listed is not worth more.
+// Looking has each wait for others that is longer than two seconds told, and given up when it lasts longer than most:
+// what is only listed is not worth more. 0: it lasts as long as it would.
 func Looking(ctx context.Context, most time.Duration, tell func(string)) context.Context {
 	return context.WithValue(ctx, lookingKey{}, looking{most, tell})
 }
