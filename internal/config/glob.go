@@ -4,22 +4,9 @@ import (
 	"path"
 	"strings"
 	"unicode"
-)
 
-// escapeGlob writes a path so that as a glob it means itself.
-func escapeGlob(p string) string {
-	if !strings.ContainsAny(p, `*?[\`) {
-		return p
-	}
-	var b strings.Builder
-	for i := range len(p) {
-		if strings.IndexByte(`*?[\`, p[i]) >= 0 {
-			b.WriteByte('\\')
-		}
-		b.WriteByte(p[i])
-	}
-	return b.String()
-}
+	"github.com/troupe-dev/troupe/internal/disk"
+)
 
 // Literal is the path that a glob without wildcards means.
 func Literal(glob string) (string, bool) {
@@ -102,7 +89,7 @@ func globOf(segs []segment) string {
 		case s.glob:
 			b.WriteString(s.text)
 		default:
-			b.WriteString(escapeGlob(s.text))
+			b.WriteString(disk.Pattern(s.text))
 		}
 	}
 	if b.Len() == 0 {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 //go:embed hidden.txt
@@ -109,28 +110,28 @@ func (a All) Hidden() Hidden {
 			}
 		}
 		for _, path := range places {
-			h.add(secret{glob: escapeGlob(path), why: strings.TrimSpace(why)})
+			h.add(secret{glob: disk.Pattern(path), why: strings.TrimSpace(why)})
 		}
 	}
 	if d := a.places.Dirs; d.Data != "" {
 		// The lock too: a command that held it would keep everybody else out.
 		for _, path := range []string{d.Database(), d.Database() + "-wal", d.Database() + "-shm",
 			d.Database() + ".lock", filepath.Join(filepath.Dir(d.Database()), "owners"), d.History(), d.Run} {
-			h.add(secret{glob: escapeGlob(path), why: "what other sessions said and did"})
+			h.add(secret{glob: disk.Pattern(path), why: "what other sessions said and did"})
 		}
-		h.add(secret{glob: escapeGlob(d.Definitions()), why: "copies of files that rules may keep from agents"})
-		h.add(secret{glob: escapeGlob(d.Logins()), why: "logins at MCP servers"})
-		h.add(secret{glob: escapeGlob(d.Ledgers()), why: "copies of protected files"})
-		h.add(secret{glob: escapeGlob(d.Workspaces()), why: "what is kept of folders of agents"})
+		h.add(secret{glob: disk.Pattern(d.Definitions()), why: "copies of files that rules may keep from agents"})
+		h.add(secret{glob: disk.Pattern(d.Logins()), why: "logins at MCP servers"})
+		h.add(secret{glob: disk.Pattern(d.Ledgers()), why: "copies of protected files"})
+		h.add(secret{glob: disk.Pattern(d.Workspaces()), why: "what is kept of folders of agents"})
 	}
 	if d := a.places.Dirs; d.Config != "" {
 		for _, path := range []string{d.Servers(), d.Folders()} {
-			h.add(secret{glob: escapeGlob(path), why: "keys of MCP servers"})
+			h.add(secret{glob: disk.Pattern(path), why: "keys of MCP servers"})
 		}
 	}
 	if len(a.Folders) > 0 {
 		h.top = a.Folders[0]
-		top := escapeGlob(h.top)
+		top := disk.Pattern(h.top)
 		h.add(secret{glob: top + "/**/.env", why: "secrets of a project"})
 		h.add(secret{glob: top + "/**/.env.*", why: "secrets of a project",
 			except: []string{".example", ".sample", ".template", ".dist", ".defaults", ".schema"}})
@@ -159,7 +160,7 @@ func (a All) HiddenIn(top, of string) Hidden {
 	if of == "" {
 		return h // nothing is hidden by where it lies
 	}
-	from, to := escapeGlob(of), escapeGlob(top)
+	from, to := disk.Pattern(of), disk.Pattern(top)
 	same := func(list []secret, add func(secret)) {
 		for _, e := range slices.Clone(list) {
 			if rest, ok := strings.CutPrefix(e.glob, from); ok && (rest == "" || rest[0] == '/') {

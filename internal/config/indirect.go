@@ -12,6 +12,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config/gitconfig"
+	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 // maxSteps bounds how many links, or files that include others, are followed.
@@ -71,7 +72,7 @@ func indirect(top string, homes, gits, protected []string, add func(path, why st
 // folder git-merge-* in the work tree: git runs git-merge-x/y for x/y, also if y leads out of it again. None is made
 // there unasked; this is for one that the repository brings.
 func strategies(top string, gits []string) (files []string) {
-	folders, err := filepath.Glob(escapeGlob(top) + "/git-merge-*")
+	folders, err := filepath.Glob(disk.Pattern(top) + "/git-merge-*")
 	if err != nil || !slices.ContainsFunc(folders, func(f string) bool {
 		info, err := os.Stat(f)
 		return err == nil && info.IsDir()
@@ -79,7 +80,7 @@ func strategies(top string, gits []string) (files []string) {
 		return nil
 	}
 	for _, git := range gits {
-		trees, err := filepath.Glob(escapeGlob(git) + "/worktrees/*")
+		trees, err := filepath.Glob(disk.Pattern(git) + "/worktrees/*")
 		if err != nil {
 			trees = nil
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 // All is every setting that holds for a session, from all files. It does not change.
@@ -429,15 +430,15 @@ func (a All) patterns(to []string, l *layer, texts []string) []string {
 			if a.places.Dirs.Home == "" {
 				continue
 			}
-			p = escapeGlob(a.places.Dirs.Home) + text[1:]
+			p = disk.Pattern(a.places.Dirs.Home) + text[1:]
 		case strings.HasPrefix(text, "/"):
 			p = text
 		case base == "":
 			continue
 		case !strings.Contains(name, "/") && name != "." && name != "..":
-			p = escapeGlob(base) + "/**/" + name
+			p = disk.Pattern(base) + "/**/" + name
 		default:
-			p = escapeGlob(base) + "/" + text
+			p = disk.Pattern(base) + "/" + text
 		}
 		to = union(to, []string{cleanGlob(p)})
 	}

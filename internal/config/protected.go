@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 //go:embed protected.txt
@@ -54,7 +55,7 @@ func Protect(folders []string, d Dirs, deny []string, run ...string) *Protection
 	}
 	for _, named := range run {
 		for _, path := range resolved(named) {
-			add(Guard{Glob: escapeGlob(path), Path: path, Why: "a hook names it, and hooks run outside of the sandbox"})
+			add(Guard{Glob: disk.Pattern(path), Path: path, Why: "a hook names it, and hooks run outside of the sandbox"})
 		}
 	}
 	builtin := len(p.guards)
@@ -102,7 +103,7 @@ func (p *Protection) Denied(path string) (why string) {
 
 // guards lists what stays as it is for one folder.
 func guards(project string, d Dirs, add func(Guard)) {
-	fixed := func(path, why string) { add(Guard{Glob: escapeGlob(path), Path: path, Why: why}) }
+	fixed := func(path, why string) { add(Guard{Glob: disk.Pattern(path), Path: path, Why: why}) }
 	for _, dir := range []string{d.Config, d.Data, d.Run} {
 		if dir != "" {
 			fixed(dir, "Troupe's own settings and sessions")
@@ -136,10 +137,10 @@ func guards(project string, d Dirs, add func(Guard)) {
 		case project == "":
 		case e.section == "project":
 			if strings.Contains(name, "*") {
-				add(Guard{Glob: escapeGlob(top) + "/**/" + name, Why: why})
+				add(Guard{Glob: disk.Pattern(top) + "/**/" + name, Why: why})
 				continue
 			}
-			add(Guard{Glob: escapeGlob(top) + "/**/" + name, Path: filepath.Join(project, name), Why: why})
+			add(Guard{Glob: disk.Pattern(top) + "/**/" + name, Path: filepath.Join(project, name), Why: why})
 			own = append(own, filepath.Join(top, name))
 		default: // of git
 			judged := e.section == "unfinished"
@@ -157,7 +158,7 @@ func guards(project string, d Dirs, add func(Guard)) {
 func escaped(paths []string) []string {
 	out := make([]string, 0, len(paths))
 	for _, path := range paths {
-		out = append(out, escapeGlob(path))
+		out = append(out, disk.Pattern(path))
 	}
 	return out
 }
@@ -251,7 +252,7 @@ func gitPaths(top string) []string {
 // insideGit are the folders of work trees and submodules in a git folder.
 func insideGit(git string) []string {
 	var out []string
-	pointers, err := filepath.Glob(escapeGlob(git) + "/worktrees/*")
+	pointers, err := filepath.Glob(disk.Pattern(git) + "/worktrees/*")
 	if err == nil {
 		for _, p := range pointers {
 			out = append(out, filepath.Join(p, "config.worktree"), filepath.Join(p, "commondir"),

@@ -139,3 +139,18 @@ func Tidy(folder string, most int) {
 		_ = os.Remove(filepath.Join(folder, f.Name())) // the next one to write tries again
 	}
 }
+
+// Pattern is a path written so that as a glob it means itself.
+func Pattern(p string) string {
+	if !strings.ContainsAny(p, `*?[\`) {
+		return p
+	}
+	var b strings.Builder
+	for i := range len(p) {
+		if strings.IndexByte(`*?[\`, p[i]) >= 0 {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(p[i])
+	}
+	return b.String()
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 // maxNames bounds how many files of one command are looked after; more than any that is not generated has.
@@ -266,7 +267,7 @@ func (r *reading) paths(word string) (out []string) {
 	for _, base := range bases {
 		found := []string{filepath.Join(base, word)}
 		if strings.ContainsAny(word, "*?[") {
-			found, _ = filepath.Glob(found[0])
+			found, _ = filepath.Glob(filepath.Join(disk.Pattern(base), word))
 		}
 		for _, path := range found {
 			if path != r.folder && (troupe.Within(path, r.folder) || troupe.WithinAny(path, r.bases)) &&

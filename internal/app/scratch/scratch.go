@@ -149,7 +149,7 @@ func Others(own string) []string {
 
 // Sweep removes the folders of processes that are gone. What cannot be removed stays for the next one.
 func Sweep() {
-	folders, err := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
+	folders, err := filepath.Glob(disk.Pattern(filepath.Join(os.TempDir(), prefix)) + "*")
 	if err != nil {
 		return
 	}

@@ -244,7 +244,7 @@ func leave(k *Keeper, top string, s *scan, hidden func(string) bool) []string {
 
 // copyIndex gives the keeper the caller's index: what it says of times and sizes makes looking fast.
 func copyIndex(c *caller, p place) error {
-	shared, err := filepath.Glob(filepath.Join(c.dir, "sharedindex.*")) // of which a split one has its files
+	shared, err := filepath.Glob(disk.Pattern(c.dir) + "/sharedindex.*") // of which a split one has its files
 	if err != nil {
 		return err
 	}

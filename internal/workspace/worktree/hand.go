@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/troupe-dev/troupe/internal/disk"
 )
 
 // handTime is how long it is tried: a collection that goes on in the other repository may take for old what is just
@@ -50,7 +52,7 @@ func (p place) pinned() string { return "troupe " + string(p.ws.Owner) }
 
 // unpin lets collections of the caller's repository have our packs, now that refs hold what is in them.
 func (p place) unpin(c *caller) error {
-	keeps, err := filepath.Glob(filepath.Join(c.common, "objects", "pack", "*.keep"))
+	keeps, err := filepath.Glob(disk.Pattern(filepath.Join(c.common, "objects", "pack")) + "/*.keep")
 	for _, keep := range keeps {
 		if data, e2 := plainFile(keep, 1<<10); e2 == nil && strings.TrimSpace(string(data)) == p.pinned() {
 			err = errors.Join(err, os.Remove(keep))

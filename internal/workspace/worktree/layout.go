@@ -114,8 +114,8 @@ func writeKeeper(p place, c *caller) error {
 
 // unlock frees what a killed git left locked: no other operation on this workspace goes on, nor any git of one.
 func unlock(p place) error {
-	locks, err := filepath.Glob(filepath.Join(p.repo, "*.lock"))
-	packs, e2 := filepath.Glob(filepath.Join(p.folder, "pack-*")) // on their way
+	locks, err := filepath.Glob(disk.Pattern(p.repo) + "/*.lock")
+	packs, e2 := filepath.Glob(disk.Pattern(p.folder) + "/pack-*") // on their way
 	err, locks = errors.Join(err, e2), append(locks, packs...)
 	for _, lock := range locks {
 		err = errors.Join(err, os.Remove(lock))

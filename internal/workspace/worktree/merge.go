@@ -193,7 +193,7 @@ func scratchOf(folder string) string { return filepath.Join(folder, "merge.git")
 
 // Tidy removes what computations of merges have left whose process was killed: nothing is kept there.
 func Tidy(ctx context.Context, k *Keeper) error {
-	left, err := filepath.Glob(scratchOf(filepath.Join(k.data, "*")))
+	left, err := filepath.Glob(scratchOf(disk.Pattern(k.data) + "/*"))
 	for _, scratch := range left {
 		id := filepath.Base(filepath.Dir(scratch))
 		if _, ok := troupe.ParseSessionID(id); !ok {

@@ -145,7 +145,7 @@ func borrowed(p place, ids []string) ([]string, error) {
 	if len(out) == 0 {
 		return nil, nil
 	}
-	indexes, err := filepath.Glob(filepath.Join(objects, "pack", "*.idx"))
+	indexes, err := filepath.Glob(disk.Pattern(filepath.Join(objects, "pack")) + "/*.idx")
 	if err != nil {
 		return nil, err
 	}
