@@ -69,8 +69,7 @@ type Confinement struct {
 	// Scratch are folders that may be written and in which nothing is guarded: build caches.
 	Scratch []string `json:"scratch,omitempty"`
 	// Scratchpad is the one of the writable folders in which nothing is guarded, "" if there is none: more agents write
-	// it
-	// than write the others. So no file has a name there and one elsewhere, and no link elsewhere leads there.
+	// it than write the others. So no file has a name there and one elsewhere, and no link elsewhere leads there.
 	Scratchpad string `json:"scratchpad,omitempty"`
 	// Temp is a folder of the session's own, writable, set as TMPDIR. It exists.
 	Temp string `json:"temp,omitempty"`

@@ -215,8 +215,7 @@ type Heard struct {
 	Lines []string `json:"lines"`
 	Left  int      `json:"left,omitempty"`
 	// Until is when the session is next told of its monitors, if that is not soon: they have told as much as they may
-	// for
-	// now. They go on.
+	// for now. They go on.
 	Until time.Time `json:"until,omitzero"`
 }
 

@@ -141,8 +141,7 @@ type Evidence struct {
 	More     int          `json:"more_files,omitempty"` // files that were written too and are not listed
 	Commands []CommandRun `json:"commands,omitempty"`
 	// Unseen counts commands and other calls of which it is not known which files they changed: nothing watched them,
-	// or
-	// what was seen is lost.
+	// or what was seen is lost.
 	Unseen int `json:"unseen,omitempty"`
 	// Denied lists calls that permissions refused, children's included.
 	Denied []Denial `json:"denied,omitempty"`

@@ -81,8 +81,7 @@ type Measures interface {
 type Runs interface {
 	// Begin begins a tree, or goes on with one, and returns at once.
 	Begin(ctx context.Context, b wire.Begin) (wire.Begun, error)
-	// Wait returns when every session of a tree has ended. The tree is run by the process that
-	// answers.
+	// Wait returns when every session of a tree has ended. The tree is run by the process that answers.
 	Wait(ctx context.Context, root troupe.SessionID) error
 	// Leave lets go of a tree that is over: from then on mail to it waits in the home for the
 	// process that goes on with it. It returns false, and lets go of nothing, if something is at
@@ -160,8 +159,7 @@ type Undoing interface {
 	Turns(ctx context.Context, root troupe.SessionID) ([]wire.Turn, error)
 	// PlanUndo works out what an undo would do. It changes nothing.
 	PlanUndo(ctx context.Context, root troupe.SessionID, o wire.UndoOrder) (wire.Undo, error)
-	// Undo carries out the undo that o.Plan names; if it would be another one by now, it is
-	// refused.
+	// Undo carries out the undo that o.Plan names; if it would be another one by now, it is refused.
 	Undo(ctx context.Context, root troupe.SessionID, o wire.UndoOrder) (wire.Undo, error)
 }
 

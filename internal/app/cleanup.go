@@ -52,9 +52,8 @@ func (a trees) olderThan(ctx context.Context, limit time.Time) ([]troupe.Session
 	return out, nil
 }
 
-// removeExpired removes the sessions that the settings do not keep any longer. It is done after what ran here
-// has ended, so that nothing is removed that was about to be gone on with, and keeps nobody from
-// leaving.
+// removeExpired removes the sessions that the settings do not keep any longer. It is done after what ran here has
+// ended, so that nothing is removed that was about to be gone on with, and keeps nobody from leaving.
 func (a *App) removeExpired(ctx context.Context) {
 	if a.settings.KeepDays == 0 {
 		return

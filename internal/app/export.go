@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/app/carry"
 	"github.com/troupe-dev/troupe/internal/disk"
 	"github.com/troupe-dev/troupe/internal/store"
@@ -26,6 +27,7 @@ type ExportTo struct {
 
 // Export writes a tree that sleeps, or has ended, for another home. It changes nothing here.
 func Export(ctx context.Context, a *App, root troupe.SessionID, to ExportTo) (left []string, err error) {
+	ctx = worktree.Looking(ctx, 0, api.Waits(ctx))
 	s, err := a.trees.session(ctx, root)
 	if err != nil {
 		return nil, err

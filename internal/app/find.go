@@ -252,8 +252,7 @@ func (a trees) candidateTrees(ctx context.Context, cwd string) ([]Tree, error) {
 	return out, nil
 }
 
-// noAgent says that a word names neither a session nor an agent, and what an agent's name looks
-// like.
+// noAgent says that a word names neither a session nor an agent, and what an agent's name looks like.
 func noAgent(ref string, near []string, missing error) error {
 	var user *troupe.UserError
 	if !errors.As(missing, &user) {

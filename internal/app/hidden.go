@@ -58,9 +58,8 @@ func (g *guard) HiddenFiles(at session.Place) []string {
 }
 
 // keptFrom is a test for what of a tree no agent may be given with a folder that is made from it, nor by a merge into
-// it:
-// what is hidden there, with what hidden links lead to, and what rules keep from being read. The tree may itself be a
-// folder of an agent's own.
+// it: what is hidden there, with what hidden links lead to, and what rules keep from being read. The tree may itself be
+// a folder of an agent's own.
 func (g *guard) keptFrom(ctx context.Context, p *policy, of string, rules func(path string) bool) (
 	func(path string) bool, error) {
 	h := p.all.HiddenIn(of, p.all.Hidden().Project())

@@ -13,8 +13,7 @@ import (
 )
 
 // TestHookRules: a hook with a rule runs for the calls that the rule speaks of, in doubt for more; one whose rule
-// cannot
-// be read runs for all that its matcher covers, and that is said.
+// cannot be read runs for all that its matcher covers, and that is said.
 func TestHookRules(t *testing.T) {
 	t.Parallel()
 	list, err := all.Tools(all.Options{})

@@ -31,7 +31,8 @@ func (l looking) writeMerge(ctx context.Context, w troupe.Workspace, changes []w
 		return nil, "", err
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("undo could not be prepared: %w", err)
+		return nil, "", fmt.Errorf("undo could not be prepared: %w; a merge into a branch needs none: troupe merge %s "+
+			"--into BRANCH", err, w.Name)
 	}
 	written, err = writeAll(w.Of, changes)
 	e.Files = e.Files[:len(written)]

@@ -426,8 +426,7 @@ func TestConfined(t *testing.T) {
 }
 
 // TestAgentTypesAreTrusted: what can be started in a folder does not name agents of its own that are not trusted,
-// however
-// many files lie beside them, and what is read is what was looked at.
+// however many files lie beside them, and what is read is what was looked at.
 func TestAgentTypesAreTrusted(t *testing.T) {
 	t.Parallel()
 	g, dir := guardedFolder(t)

@@ -26,9 +26,8 @@ type (
 	Mismatch = replay.Mismatch
 )
 
-// ReplayHome fills an empty folder as a home to replay in: with the settings that held when
-// it was recorded, and nobody's sessions. The variables it returns go before those of the
-// process.
+// ReplayHome fills an empty folder as a home to replay in: with the settings that held when it was recorded, and
+// nobody's sessions. The variables it returns go before those of the process.
 func ReplayHome(dir string, rec Recording) (variables map[string]string, err error) {
 	h := rec.Header
 	for name, text := range map[string]string{"settings.json": h.Settings, "models.yaml": h.Catalog} {

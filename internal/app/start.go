@@ -112,8 +112,7 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 	return e, nil
 }
 
-// lookEvery is how often a process that others cannot reach looks for mail that was left in the
-// home.
+// lookEvery is how often a process that others cannot reach looks for mail that was left in the home.
 const lookEvery = 2 * time.Second
 
 // pulseEvery is how long a process that was frozen goes on, once it wakes, with a tree that another has taken over.

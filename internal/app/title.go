@@ -51,8 +51,7 @@ func plain(line string) string {
 	}
 }
 
-// isTag: "a <b" compares, and "List<int>" is a type; a tag ends with a slash, begins with one, or has
-// attributes.
+// isTag: "a <b" compares, and "List<int>" is a type; a tag ends with a slash, begins with one, or has attributes.
 func isTag(name string) bool {
 	return name[0] == '/' || name[len(name)-1] == '/' || strings.Contains(name, "=")
 }

@@ -227,11 +227,10 @@ func (a undoing) applyUndo(ctx context.Context, u Undo, force bool) (undoReport,
 		return f.Obstacle != wire.ObstacleNone && f.Obstacle != wire.ObstacleChanged
 	})
 	r := undoReport{Undo: u, Number: u.seen + 1, Left: left}
-	if len(u.Files) == 0 {
-		return r, nil
-	}
-	if err := a.apply(ctx, &r); err != nil {
-		return undoReport{}, fmt.Errorf("nothing was put back: %w", err)
+	if len(u.Files) > 0 {
+		if err := a.apply(ctx, &r); err != nil {
+			return undoReport{}, fmt.Errorf("nothing was put back: %w", err)
+		}
 	}
 	if u.Merge != nil && u.Redo == 0 {
 		if err := a.recall(ctx, u.Merge); err != nil {

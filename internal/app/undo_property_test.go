@@ -52,8 +52,7 @@ func TestUndoProperty(t *testing.T) {
 	})
 }
 
-// folderModel knows the folder as it was when each turn began, and what was done to each file
-// since.
+// folderModel knows the folder as it was when each turn began, and what was done to each file since.
 type folderModel struct {
 	*play
 	t     *rapid.T

@@ -106,7 +106,8 @@ func noWorkflow(name string, problems []string) error {
 		Hint: "`troupe workflow list` names those that there are; a file is named with its folder, such as ./" + name +
 			".yaml.", Code: troupe.ExitUsage}
 	for _, p := range problems {
-		if file, _, _ := strings.Cut(filepath.Base(p), ":"); workflowName(file) == name {
+		file, _, _ := strings.Cut(p, ": ") // what is wrong may name other paths
+		if file, _, _ = strings.Cut(filepath.Base(file), ":"); workflowName(file) == name {
 			e.Problem = p
 		}
 	}

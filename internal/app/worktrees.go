@@ -85,6 +85,10 @@ func (a worktrees) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wir
 			return out, &troupe.UserError{Problem: "what a merge into a branch would do cannot be tried",
 				Hint: "A dry run says what a merge into the folder would write.", Code: troupe.ExitUsage}
 		}
+		if m.Take != "" {
+			return out, &troupe.UserError{Problem: "a side is taken of conflicts with your files, and a merge into a " +
+				"branch writes none of them", Hint: "Leave out one of the two.", Code: troupe.ExitUsage}
+		}
 		var conflict *worktree.Conflict
 		out.Branch = m.Into
 		var dropped []string

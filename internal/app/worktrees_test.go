@@ -125,8 +125,7 @@ func TestKeptAgain(t *testing.T) {
 }
 
 // TestSettledByALook: what an older version has noted of an agent that had changed nothing, and was woken in vain, as
-// not
-// kept is put aside by whoever lists the worktrees.
+// not kept is put aside by whoever lists the worktrees.
 func TestSettledByALook(t *testing.T) {
 	t.Parallel()
 	p := repositoryPlay(t)
@@ -168,8 +167,7 @@ func TestTidyByALook(t *testing.T) {
 }
 
 // TestMergedAnew: a merge of which nothing was written, for a file was changed meanwhile, is worked out anew, and not
-// for
-// ever.
+// for ever.
 func TestMergedAnew(t *testing.T) {
 	t.Parallel()
 	for moves, want := range map[int]string{0: "", 3: "", 9: "a.txt: it was changed meanwhile; run it again"} {
@@ -236,8 +234,7 @@ func TestMergesAtOnce(t *testing.T) {
 }
 
 // TestMergesWait: every kind of merge waits while another is written into its folder, a dry run and a person's stop of
-// it
-// aside.
+// it aside.
 func TestMergesWait(t *testing.T) {
 	t.Parallel()
 	p := repositoryPlay(t)

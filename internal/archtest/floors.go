@@ -304,8 +304,7 @@ func pureStd() []string {
 	}
 }
 
-// standardBans: rooms leave alone what the table says, and internal/turn uses only what is
-// pure.
+// standardBans: rooms leave alone what the table says, and internal/turn uses only what is pure.
 func standardBans(t *tree) []string {
 	var out []string
 	t.sources(false, func(p *pkg, s *source) {

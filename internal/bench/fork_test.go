@@ -20,10 +20,8 @@ import (
 )
 
 // BenchmarkForks has a session with a megabyte behind it start agents in one reply, through the real engine and the
-// real
-// encoder: a hundred forks, or ten agents that are told as much in their prompts. It says what they take in memory
-// while
-// all wait for their model, and how long each one's first request is in coming.
+// real encoder: a hundred forks, or ten agents that are told as much in their prompts. It says what they take in memory
+// while all wait for their model, and how long each one's first request is in coming.
 func BenchmarkForks(b *testing.B) {
 	for name, start := range map[string]struct {
 		agents int

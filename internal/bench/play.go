@@ -16,8 +16,7 @@ import (
 const (
 	mainReplies  = 2
 	childReplies = 4
-	// idealReplies is how many replies stand one after the other however many agents there
-	// are.
+	// idealReplies is how many replies stand one after the other however many agents there are.
 	idealReplies = mainReplies + childReplies
 	reads        = childReplies - 1
 )

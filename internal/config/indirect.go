@@ -20,9 +20,8 @@ const maxSteps = 20
 
 const whyLinked = "a protected link leads here"
 
-// indirect calls add with the places in a project that what is protected leads to: links, one step after another,
-// and what the repository's own configs name, or the user's. Who may write those decides what runs, as with a hook
-// itself.
+// indirect calls add with the places in a project that what is protected leads to: links, one step after another, and
+// what the repository's own configs name, or the user's. Who may write those decides what runs, as with a hook itself.
 func indirect(top string, homes, gits, protected []string, add func(path, why string)) {
 	inside := func(path, why string) {
 		if path != top && troupe.Within(path, top) {

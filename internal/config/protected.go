@@ -55,7 +55,8 @@ func Protect(folders []string, d Dirs, deny []string, run ...string) *Protection
 	}
 	for _, named := range run {
 		for _, path := range resolved(named) {
-			add(Guard{Glob: disk.Pattern(path), Path: path, Why: "a hook names it, and hooks run outside of the sandbox"})
+			add(Guard{Glob: disk.Pattern(path), Path: path,
+				Why: "a hook names it, and hooks run outside of the sandbox"})
 		}
 	}
 	builtin := len(p.guards)

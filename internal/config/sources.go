@@ -61,9 +61,8 @@ type Warning struct {
 
 func (w Warning) String() string { return w.Text }
 
-// ManagedFile is where an administrator's settings are, in one of the two dialects. Files in
-// the folder of the same name with .d in the place of .json count too, in the order of their
-// names.
+// ManagedFile is where an administrator's settings are, in one of the two dialects. Files in the folder of the same
+// name with .d in the place of .json count too, in the order of their names.
 type ManagedFile struct {
 	Path   string
 	Claude bool

@@ -162,8 +162,7 @@ func TestForkKnowsFiles(t *testing.T) {
 
 // TestColdPrefixes: ten agents of one type that are told 20,000 tokens alike, in their prompt and in the project's
 // instructions, and up to 2,000 of their own, have the provider write at most a fifth to its cache of what they would
-// have
-// it write if none waited for the first.
+// have it write if none waited for the first.
 func TestColdPrefixes(t *testing.T) {
 	t.Parallel()
 	alone, shared := prefixesWritten(t)

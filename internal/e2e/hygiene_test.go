@@ -281,8 +281,7 @@ func TestTwoAtOnce(t *testing.T) {
 	}
 }
 
-// shift moves every time that a home holds by so many years: as if the clock had been set
-// since.
+// shift moves every time that a home holds by so many years: as if the clock had been set since.
 func (p *place) shift(years int) {
 	p.t.Helper()
 	db := p.database()

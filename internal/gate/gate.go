@@ -45,8 +45,7 @@ type Query struct {
 	// SafeGit: git runs with everything switched off that a repository's own settings could
 	// have it run.
 	SafeGit bool
-	// Hidden says why a path may not be read by anything that an agent does; nil: nothing is
-	// hidden.
+	// Hidden says why a path may not be read by anything that an agent does; nil: nothing is hidden.
 	Hidden func(path string) (why string, hidden bool)
 	// HiddenFiles lists files and folders that are hidden and exist, for what a command may
 	// read without naming it; nil: nobody knows. It is asked only where no kernel hides them.
@@ -75,9 +74,8 @@ type Layer struct {
 	Session troupe.SessionID
 	Agent   string // its path, for messages
 	Mode    troupe.Mode
-	// Offered are the tools of its profile; nil means all. A tool that is not here is
-	// denied, whatever rules say. Without are those that the profile takes away; they count
-	// first.
+	// Offered are the tools of its profile; nil means all. A tool that is not here is denied, whatever rules say.
+	// Without are those that the profile takes away; they count first.
 	Offered []string
 	Without []string
 	// Starts are the only types of agent that it may start; nil means all.

@@ -16,8 +16,7 @@ const StepMemory troupe.Step = "memory"
 // count by where they lead. A command never is that, whatever it names.
 //
 // It is no answer to a deny or an ask rule, and a mode in which nothing is changed holds for a memory too: the
-// session's
-// own, and that of each agent above it.
+// session's own, and that of each agent above it.
 func writesMemory(c *call) bool {
 	return c.memory != nil && !c.isCommand() && c.url == "" && c.class == troupe.ClassEdit && len(c.paths) > 0 &&
 		!c.unclear && !slices.ContainsFunc(c.paths, func(p callPath) bool {

@@ -412,8 +412,7 @@ func unsureInput(r command.Redirect) bool {
 		"/dev/udp/"))
 }
 
-// isFree: the part changes nothing by itself, so that it may stand beside others that rules
-// allow.
+// isFree: the part changes nothing by itself, so that it may stand beside others that rules allow.
 func (c *call) isFree(p *part) bool {
 	if !p.weighed {
 		p.weighed, p.free = true, c.weigh(p)

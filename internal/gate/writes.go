@@ -44,8 +44,7 @@ func (t *Tools) Writes(globs []string, folder string) ([]rule.Rule, error) {
 }
 
 // KeptTo returns a test for files that a session down a line of authority leaves as they are, because it or one above
-// it
-// was started to change others only; it says why. It is nil if none was. The scratchpad, "" if there is none, is
+// it was started to change others only; it says why. It is nil if none was. The scratchpad, "" if there is none, is
 // everybody's.
 func KeptTo(chain []Layer, scratchpad string) func(file string) (why string) {
 	bound := slices.DeleteFunc(slices.Clone(chain), func(l Layer) bool { return l.Writes == nil })

@@ -79,8 +79,7 @@ func TestWritesRead(t *testing.T) {
 }
 
 // TestKeptTo: a session is held to its own patterns and to those of all above it, in every mode; the scratchpad is
-// free,
-// and in a folder of its own the same places are meant.
+// free, and in a folder of its own the same places are meant.
 func TestKeptTo(t *testing.T) {
 	t.Parallel()
 	boss, kid := gate.Layer{Agent: "main/boss", Writes: mustWrite(t, "src/**")}, gate.Layer{Agent: "main/boss/kid",
@@ -105,8 +104,7 @@ func TestKeptTo(t *testing.T) {
 }
 
 // TestWholeOf: a kernel is told of no folder as one that may be changed whole, which another of the line keeps a
-// session
-// from.
+// session from.
 func TestWholeOf(t *testing.T) {
 	t.Parallel()
 	layer := func(globs ...string) gate.Layer { return gate.Layer{Agent: "a", Writes: mustWrite(t, globs...)} }

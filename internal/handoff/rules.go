@@ -13,8 +13,7 @@ type entry struct {
 	name string
 	why  string // completes "this result …"
 	// words are groups of words between semicolons, and has are characters. Of each group one word, and one of has,
-	// stands
-	// in every line that the pattern fits: only such lines are looked at.
+	// stands in every line that the pattern fits: only such lines are looked at.
 	words, has string
 	pattern    string // of a line, without regard to case; "": none, something else fires it
 	not        string // lines that this fits are left alone

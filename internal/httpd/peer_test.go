@@ -84,8 +84,7 @@ func (w *world) marked(pid int) (bool, error) {
 	return w.marks[pid], nil
 }
 
-// TestJudge: 10 is the server, 20 a terminal's shell and 21 its command, 30 and up are an
-// agent's.
+// TestJudge: 10 is the server, 20 a terminal's shell and 21 its command, 30 and up are an agent's.
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	fresh := func() *world {

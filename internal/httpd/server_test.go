@@ -341,8 +341,7 @@ func (p *pipes) Accept() (net.Conn, error) {
 func (p *pipes) Close() error   { close(p.done); return nil }
 func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
 
-// TestClose: requests under way are answered, streams end, and what takes too long is
-// cancelled.
+// TestClose: requests under way are answered, streams end, and what takes too long is cancelled.
 func TestClose(t *testing.T) {
 	t.Parallel()
 	w := apitest.New()

@@ -20,9 +20,8 @@ const (
 	mostHeard  = 64 << 20
 )
 
-// httpClient sends what the entry says with each request, and to no other origin than that of the entry: where a
-// server redirects to, or wants to be spoken to, would get its keys. Requests end with ctx, but for the one that says
-// goodbye.
+// httpClient sends what the entry says with each request, and to no other origin than that of the entry: where a server
+// redirects to, or wants to be spoken to, would get its keys. Requests end with ctx, but for the one that says goodbye.
 func httpClient(ctx context.Context, t Target, c *conn) *http.Client {
 	return &http.Client{Transport: bounded{ctx: ctx, entry: t.Entry, login: t.Login, base: http.DefaultTransport,
 		conn: c}, CheckRedirect: func(r *http.Request, via []*http.Request) error {

@@ -1,13 +1,12 @@
 // Package mcp speaks to MCP servers, through the official Go SDK. Nothing else imports that.
 //
 // Servers are those of one hosted tree. A server is started, or reached, when it is first asked for something, and
-// stays until it is ended: by Close, by End for the one session that it belongs to, or by itself. Each connection
-// has a goroutine of ours that sees to it that nothing of a started server is left after its end, two that wait for
-// that
-// end and for its closing, and one that lists its tools anew when it says that they have changed; a write to it has one
+// stays until it is ended: by Close, by End for the one session that it belongs to, or by itself. Each connection has a
+// goroutine of ours that sees to it that nothing of a started server is left after its end, two that wait for that end
+// and for its closing, and one that lists its tools anew when it says that they have changed; a write to it has one
 // until the server has read it or is ended. Close waits for all of them. What a server sends is bounded, and whoever
-// asks waits: a slow server
-// slows its callers alone. A connection that failed is tried again by the next call, after a pause that doubles.
+// asks waits: a slow server slows its callers alone. A connection that failed is tried again by the next call, after a
+// pause that doubles.
 //
 // What a server says of itself (its annotations, its instructions) is never taken for more than text.
 package mcp

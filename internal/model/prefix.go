@@ -16,9 +16,8 @@ var ErrPrefix = errors.New("the prefix rule is broken")
 // breaks the rule makes a provider forget its cache, and with some models it makes them
 // refuse the conversation, so tests and the script provider check it at every call.
 //
-// It keeps a hash and a length per message, not the messages. All methods are safe for
-// concurrent use. Nothing is kept over a restart: the first request of a process is
-// believed.
+// It keeps a hash and a length per message, not the messages. All methods are safe for concurrent use. Nothing is kept
+// over a restart: the first request of a process is believed.
 type PrefixChecker struct {
 	seed  maphash.Seed
 	limit int

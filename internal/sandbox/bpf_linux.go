@@ -41,8 +41,7 @@ type test struct {
 	then action
 }
 
-// rule is what is done about one system call: the first test that decides, else the last
-// word.
+// rule is what is done about one system call: the first test that decides, else the last word.
 type rule struct {
 	nr    uintptr
 	tests []test

@@ -11,8 +11,7 @@ import (
 )
 
 // TestFolderOfACache: a command that may not write the project uses the build caches, and changes nothing of the
-// folders
-// that they are. One that is missing it makes, as a folder that no other user may write.
+// folders that they are. One that is missing it makes, as a folder that no other user may write.
 func TestFolderOfACache(t *testing.T) {
 	t.Parallel()
 	has(t, "python3")

@@ -194,9 +194,8 @@ func (b *birth) coverFolder(path string, like uintptr) uintptr {
 	return p
 }
 
-// bySizeAndTime tells git in an environment to know a file by its size and time alone, and not
-// by its number and owner, which a cover has of its own. It goes behind what git is told there
-// already.
+// bySizeAndTime tells git in an environment to know a file by its size and time alone, and not by its number and owner,
+// which a cover has of its own. It goes behind what git is told there already.
 func bySizeAndTime(env []string) []string {
 	const count = "GIT_CONFIG_COUNT"
 	n := 0

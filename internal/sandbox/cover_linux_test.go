@@ -16,8 +16,7 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// old is when hidden files were written: long before any index, which git would not trust
-// otherwise.
+// old is when hidden files were written: long before any index, which git would not trust otherwise.
 func old() time.Time { return time.Date(2001, 2, 3, 4, 5, 6, 123456789, time.UTC) }
 
 // secret writes a file that is to be hidden.

@@ -347,8 +347,7 @@ func (p *plan) leavesGit(says, at string) bool {
 	return target == dir || !troupe.Within(target, dir) || p.guarded(target) || p.leads(target)
 }
 
-// kill, where Landlock does not know signals, keeps them within the session of who sends
-// them.
+// kill, where Landlock does not know signals, keeps them within the session of who sends them.
 func kill(q *asked) answer {
 	pid := int(int32(q.arg(q.path)))
 	if pid == 0 {

@@ -19,8 +19,7 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// aside runs f on a thread that has a "/" of its own, with some folders in it, and its own
-// mounts.
+// aside runs f on a thread that has a "/" of its own, with some folders in it, and its own mounts.
 func aside(t *testing.T, f func()) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -49,8 +48,7 @@ func aside(t *testing.T, f func()) {
 	}
 }
 
-// A ruleset is used again while a new one would grant the same, and not when one thing is
-// different.
+// A ruleset is used again while a new one would grant the same, and not when one thing is different.
 func TestRulesetsFollowTheMachine(t *testing.T) {
 	version, why := landlockVersion()
 	if version == 0 {

@@ -43,8 +43,7 @@ type node struct {
 	data []byte // of a link, what it says
 }
 
-// newLedger looks at the paths that are guarded. Below maps each to the folder that may be
-// written.
+// newLedger looks at the paths that are guarded. Below maps each to the folder that may be written.
 func newLedger(guarded []string, top func(path string) string) (*ledger, error) {
 	l := &ledger{}
 	room := int64(maxLedger)

@@ -166,8 +166,7 @@ func (w *watch) drain(fd int) bool {
 	}
 }
 
-// one answers one call. Whoever made it may be gone at any time; then there is nobody to
-// answer.
+// one answers one call. Whoever made it may be gone at any time; then there is nobody to answer.
 func (w *watch) one() {
 	var n notification
 	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(w.calls.fd), unix.SECCOMP_IOCTL_NOTIF_RECV,

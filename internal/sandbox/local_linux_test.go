@@ -259,8 +259,7 @@ while not os.path.exists('over'):
 	}
 }
 
-// Whatever changes while the listener looks, the command reaches no socket of others, and makes none where it may
-// not.
+// Whatever changes while the listener looks, the command reaches no socket of others, and makes none where it may not.
 func TestSocketsWhileThingsChange(t *testing.T) {
 	t.Parallel()
 	has(t, "python3")

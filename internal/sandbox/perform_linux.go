@@ -453,8 +453,7 @@ func (f *files) times(q *asked, h int, st *unix.Stat_t) answer {
 
 const maxXattr = 64 << 10
 
-// xattr sets or removes an attribute of the user's own kind. Others are about what a file may
-// do.
+// xattr sets or removes an attribute of the user's own kind. Others are about what a file may do.
 func (f *files) xattr(q *asked, h int, st *unix.Stat_t) answer {
 	name, err := text(q.pid, q.arg(q.mode))
 	if err != nil {

@@ -300,8 +300,7 @@ func itself(pid int, path string) string {
 	return path
 }
 
-// split divides a path before its last name; "." is the name of what ends in a folder's own
-// names.
+// split divides a path before its last name; "." is the name of what ends in a folder's own names.
 func split(path string) (parent, name string) {
 	path = strings.TrimRight(path, "/")
 	i := strings.LastIndexByte(path, '/')

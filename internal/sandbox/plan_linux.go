@@ -286,8 +286,7 @@ func (p *plan) noteTwin(path string) {
 	}
 }
 
-// order sorts the mounts so that none hides another, and leaves out those that nobody could
-// tell.
+// order sorts the mounts so that none hides another, and leaves out those that nobody could tell.
 func (p *plan) order(points map[string]mountKind) {
 	covered := ""
 	paths := make([]string, 0, len(points))

@@ -15,10 +15,9 @@
 //     are no namespaces, hidden things are carved out by granting what lies beside them.
 //   - The filter refuses what none of them knows.
 //
-// The listener only ever lets pass what the kernel would refuse by itself, or grants whatever it
-// says. So nothing depends on what a command's memory says at one moment or the next (ADR 0017).
-// What it records is for people: what was attempted and refused, and whether anything had happened
-// before.
+// The listener only ever lets pass what the kernel would refuse by itself, or grants whatever it says. So nothing
+// depends on what a command's memory says at one moment or the next (ADR 0017). What it records is for people: what was
+// attempted and refused, and whether anything had happened before.
 //
 // Where there is no listener the kernel grants the session's folders. What is guarded there is
 // mounted read-only where it exists, or else compared and put back in the end.

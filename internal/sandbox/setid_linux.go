@@ -10,11 +10,10 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// A program with the set-user-ID bit runs as its owner, which is the person, whoever of the machine starts it: all
-// that confines a command would end there. So no confined command gives a file that bit, or that of the group, by no
-// call and in no place, its own temporary folder included. The bits stand in the call's registers, which nothing
-// changes after they were looked at. A folder may have both: there they say whose group new files have, and start
-// nothing.
+// A program with the set-user-ID bit runs as its owner, which is the person, whoever of the machine starts it: all that
+// confines a command would end there. So no confined command gives a file that bit, or that of the group, by no call
+// and in no place, its own temporary folder included. The bits stand in the call's registers, which nothing changes
+// after they were looked at. A folder may have both: there they say whose group new files have, and start nothing.
 
 // setsID reports whether a file that is there has one of the bits.
 func (p *place) setsID() bool { return p.exists && p.kind() == unix.S_IFREG && p.mode&setIDs != 0 }

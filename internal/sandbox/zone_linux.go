@@ -46,9 +46,8 @@ func (p *plan) zone(path string) zone {
 }
 
 // ofCache is the zone of the folder that a cache itself is, for one operation. What lies in it is a command's to
-// change;
-// the folder is what all projects share. It is made where it is missing, and only as a folder, and only a command that
-// may write the project changes its mode and times.
+// change; the folder is what all projects share. It is made where it is missing, and only as a folder, and only a
+// command that may write the project changes its mode and times.
 func (p *plan) ofCache(z zone, try troupe.Attempt, at place) zone {
 	nameless := try.Op == troupe.OpCreate && at.exists // a file in it
 	if !slices.Contains(p.shared, at.path) || nameless || at.exists && p.level == troupe.LevelWorkspace ||

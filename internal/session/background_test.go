@@ -101,8 +101,7 @@ func TestGathered(t *testing.T) {
 	}
 }
 
-// TestTaskOutput: whoever reads an end is not told of it again; who peeks, or waits in vain,
-// is.
+// TestTaskOutput: whoever reads an end is not told of it again; who peeks, or waits in vain, is.
 func TestTaskOutput(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

@@ -11,8 +11,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/session"
 )
 
-// TestSummaryRestatesBrief: where a session is and which agents it can start is not left to the words of a
-// summary.
+// TestSummaryRestatesBrief: where a session is and which agents it can start is not left to the words of a summary.
 func TestSummaryRestatesBrief(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

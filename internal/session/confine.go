@@ -30,8 +30,7 @@ type Guard interface {
 	HiddenFiles(at Place) []string
 	// Resolve says where an absolute path leads when links are followed.
 	Resolve(path string) string
-	// Confine says what one command of a session may touch, and what its environment has
-	// besides.
+	// Confine says what one command of a session may touch, and what its environment has besides.
 	Confine(ctx context.Context, c Confine) (*troupe.Confinement, []string, error)
 }
 

@@ -15,8 +15,7 @@ import (
 // HandoffModel asks the model of the user's choice about what an agent hands to its parent.
 type HandoffModel interface {
 	// Check asks it once. It takes no longer than its bound and ends with ctx. Whatever goes wrong is a verdict that
-	// has
-	// Failed.
+	// has Failed.
 	Check(ctx context.Context, q HandoffAsking) troupe.Verdict
 }
 

@@ -1,5 +1,4 @@
-// Package session drives sessions: it carries out what package turn decides and logs what
-// happened.
+// Package session drives sessions: it carries out what package turn decides and logs what happened.
 //
 // Each live session has an actor. An actor's state is touched by one goroutine at a time;
 // everybody else only posts inputs to it. It takes a goroutine while it has inputs and gives

@@ -39,8 +39,7 @@ type candidate struct {
 	access *troupe.Access // what it would do; nil: not known yet
 }
 
-// snapshot is what the calls that begin together know of their session. It is shared, and not
-// changed.
+// snapshot is what the calls that begin together know of their session. It is shared, and not changed.
 type snapshot struct {
 	h     *Hub
 	tree  *tree

@@ -31,8 +31,7 @@ func inOrder(t *tree) []*actor {
 	return slices.SortedFunc(maps.Values(t.actors), func(a, b *actor) int { return cmp.Compare(a.order, b.order) })
 }
 
-// drop makes the actors deaf and forgets them, with all that was under way. It is called with mu
-// held.
+// drop makes the actors deaf and forgets them, with all that was under way. It is called with mu held.
 func (t *tree) drop() {
 	for _, a := range inOrder(t) {
 		a.kill()

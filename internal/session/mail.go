@@ -136,8 +136,7 @@ func (t *tree) owned(tx store.Reader) error {
 	return nil
 }
 
-// adopts reports whether this hub is about to take the tree over from the process that holds it
-// now.
+// adopts reports whether this hub is about to take the tree over from the process that holds it now.
 func (t *tree) adopts(tx store.Reader) bool {
 	held, err := tx.Lease(t.root)
 	t.mu.Lock()

@@ -51,8 +51,7 @@ func TestMonitorToldIsBounded(t *testing.T) {
 }
 
 // TestMonitorOfTheStopped: once a stop of its tree lies in a session's mail, also one that this process has not heard
-// of
-// yet, what a monitor tells sets it to work no more.
+// of yet, what a monitor tells sets it to work no more.
 func TestMonitorOfTheStopped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

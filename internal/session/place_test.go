@@ -416,8 +416,7 @@ func (f *folders) withTrees(p *process) {
 func inTrees(b *fleet.Birth) { b.Profile.Tools = append(b.Profile.Tools, "In", "Out") }
 
 // TestEnterAndExit: a main agent goes into a worktree and back, its tools act where it is, and those born meanwhile
-// stay
-// where they were born; nothing is lost where the folder cannot be closed.
+// stay where they were born; nothing is lost where the folder cannot be closed.
 func TestEnterAndExit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -457,8 +456,7 @@ func TestEnterAndExit(t *testing.T) {
 }
 
 // TestPlaceOfAttended: in a conversation the end of a run saves the folder of the main agent and leaves it; where
-// nobody
-// is, it is closed.
+// nobody is, it is closed.
 func TestPlaceOfAttended(t *testing.T) {
 	t.Parallel()
 	for attended, want := range map[bool]string{true: "save mine all", false: "close mine"} {
@@ -532,8 +530,7 @@ func (listens) Run(ctx context.Context, _ tool.Env) (tool.Output, error) {
 }
 
 // TestPlaceBorrowed: a folder that another agent's borrows from stays as long as that agent works; who is born there
-// waits
-// until it is there.
+// waits until it is there.
 func TestPlaceBorrowed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

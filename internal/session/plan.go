@@ -145,8 +145,7 @@ func modeAfter(p troupe.Planning, wish troupe.Mode) troupe.Mode {
 }
 
 // planAnswered does what was said to a plan. Only a person's yes ends plan mode, or that of a lead which could do
-// itself
-// what the plan needs (ADR 0051); what is approved is what was shown, whatever stands in the file by now.
+// itself what the plan needs (ADR 0051); what is approved is what was shown, whatever stands in the file by now.
 func (rs *requests) planAnswered(ctx context.Context, c turn.Call, ans troupe.Answer) error {
 	plan := ""
 	if c.Asked != nil {

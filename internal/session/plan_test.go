@@ -47,8 +47,7 @@ func modesOf(h *home) (modes []string) {
 }
 
 // TestNoRuleAnswers: while a question or a plan waits, no rule, no mode and no answer without a person behind it
-// settles
-// it. A person's yes to the plan brings the mode before back, once.
+// settles it. A person's yes to the plan brings the mode before back, once.
 func TestNoRuleAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -20,8 +20,7 @@ func (t *tree) checkOver() {
 	}
 }
 
-// over reports whether nothing of the tree is at work or about to be. It is called with mu
-// held.
+// over reports whether nothing of the tree is at work or about to be. It is called with mu held.
 func (t *tree) over() bool {
 	if t.live > 0 || t.held > 0 || len(t.waking) > 0 {
 		return false
@@ -34,8 +33,7 @@ func (t *tree) over() bool {
 	return true
 }
 
-// others reports whether other sessions than one are at work since before a time, or about to
-// be.
+// others reports whether other sessions than one are at work since before a time, or about to be.
 func (t *tree) others(a *actor, before time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

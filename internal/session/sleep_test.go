@@ -34,8 +34,7 @@ func (h *home) logged(id troupe.SessionID) (out []troupe.Kind) {
 }
 
 // TestSleepLetsAReplyCome: what was begun has its time to come to its end, nothing begins meanwhile, and the run goes
-// on
-// with it when the tree is woken, in another process: the same requests as without sleep.
+// on with it when the tree is woken, in another process: the same requests as without sleep.
 func TestSleepLetsAReplyCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reply := func(r model.Request) troupe.Reply {
@@ -287,8 +286,7 @@ func TestSleepEndsChecks(t *testing.T) {
 }
 
 // TestSendAsItFallsAsleep: mail to a tree that is put away in the moment in which it is sent is not sent here, and
-// waits
-// for who wakes it.
+// waits for who wakes it.
 func TestSendAsItFallsAsleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, gap := newHome(t), &behind{}

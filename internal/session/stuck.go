@@ -12,8 +12,7 @@ import (
 
 // Who of a team could wait for whom: a call waits for what is below its agent, and a request for the lead, whose own
 // waits end with the message that brings it. What is left are the items of the board. Items never wait for each other
-// in
-// a circle, but their owners do where one has begun what another one's wait for, and is idle.
+// in a circle, but their owners do where one has begun what another one's wait for, and is idle.
 
 // stuck looks, once nobody in the team is at work, for an item that others wait for and whose owner has left it. That
 // one is released: it is asked, once for each item, to go on. The others that wait, and the lead, are told who and why.

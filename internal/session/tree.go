@@ -65,9 +65,8 @@ func (t *tree) hold() {
 	t.held++
 }
 
-// add gives a newborn session its actor. It does not run until something is posted to it, nor if the
-// tree was lost. It is false if the session has one: the tree was lost and adopted again since it was
-// born.
+// add gives a newborn session its actor. It does not run until something is posted to it, nor if the tree was lost. It
+// is false if the session has one: the tree was lost and adopted again since it was born.
 func (t *tree) add(a *actor) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -219,9 +218,8 @@ func (t *tree) settled(a *actor) {
 	}
 }
 
-// retire has an actor that has nothing to do forget that it is there. It is called with the
-// tree's mu held, and so is whatever posts mail, so that nothing is posted to an actor that is
-// gone.
+// retire has an actor that has nothing to do forget that it is there. It is called with the tree's mu held, and so is
+// whatever posts mail, so that nothing is posted to an actor that is gone.
 func (a *actor) retire() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

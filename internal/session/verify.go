@@ -18,8 +18,7 @@ import (
 //
 // What the agent has at work in the background ends before, as it does at the end of its run: it would change what is
 // checked. While it does, verify reports that there is nothing to do; its ends are told, and the agent says its last
-// word
-// anew.
+// word anew.
 func (bs *births) verify(ctx context.Context) (again bool, err error) {
 	if len(bs.a.tasks.own) > 0 {
 		bs.a.tasks.endOwn()
@@ -127,8 +126,7 @@ func (bs *births) toVerify(task string) string {
 }
 
 // unproven is why work is not merged by itself although it was to be checked: the check found a fault, or there was
-// none.
-// It is "" for what passed, and for what was not to be checked.
+// none. It is "" for what passed, and for what was not to be checked.
 func unproven(v *troupe.Verified) string {
 	switch {
 	case v == nil || v.Verdict == "PASS":

@@ -23,8 +23,7 @@ func (h *home) handedOver(name string) (o troupe.Outcome) {
 }
 
 // TestVerify: what an agent changed is checked by another one before its result is handed over, once, in a folder of
-// its
-// own, whatever moment the process dies at; with one slot for all, and no level left to delegate.
+// its own, whatever moment the process dies at; with one slot for all, and no level left to delegate.
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	script := plays{"main": {call("Agent:A?"), say("ok")}, "main/A": {call("Edit:writes /ws/f"), say("changed")},

@@ -21,8 +21,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/tool"
 )
 
-// enough is how many seeds the simulation may take to find a planted bug: as many as a CI run
-// plays.
+// enough is how many seeds the simulation may take to find a planted bug: as many as a CI run plays.
 const enough = 4_000
 
 func unjudged() func(*session.Deps) { return func(d *session.Deps) { d.Judge = nil } }

@@ -144,8 +144,7 @@ func (w *world) execute(command string, env tool.Env) troupe.CommandRun {
 	return run
 }
 
-// effect notes what a call did to the world: what a command changed, or an edit, which says
-// nothing.
+// effect notes what a call did to the world: what a command changed, or an edit, which says nothing.
 func (w *world) effect(key string, done []troupe.Attempt) {
 	w.res.Effects++
 	w.effects[key]++

@@ -66,8 +66,7 @@ type pairing struct {
 }
 
 // noticed is when the time of a session was up. Where hooks are told of its end, it is when a machine that had slept
-// was
-// awake again: what they take is real time.
+// was awake again: what they take is real time.
 func (h *watch) noticed(id troupe.SessionID, d time.Time) time.Time {
 	if !h.w.hooked() || h.w.now.Before(d) {
 		return d

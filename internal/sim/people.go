@@ -204,8 +204,7 @@ func (w *world) grant(to troupe.SessionID, rule troupe.Rule) troupe.Mail {
 	return w.letterTo(to, troupe.Mail{Kind: troupe.MailGrant, Rule: &rule})
 }
 
-// empower changes what a tree, or a part of it, may do: by a mode, stricter or looser, or by a
-// rule.
+// empower changes what a tree, or a part of it, may do: by a mode, stricter or looser, or by a rule.
 func (w *world) empower(to troupe.SessionID) []troupe.Mail {
 	if !w.one(4) {
 		to = w.root

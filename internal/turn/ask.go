@@ -40,8 +40,7 @@ func (d *decision) retry() Action {
 	return d.fail(causeOf(f.fault), f.message)
 }
 
-// maxPaid is how many attempts for one reply may be billed. What fails so often after it was paid for fails
-// again.
+// maxPaid is how many attempts for one reply may be billed. What fails so often after it was paid for fails again.
 const maxPaid = 5
 
 // gaveUp ends a run whose model call has failed too often, for too long, or at too high a price.

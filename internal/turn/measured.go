@@ -70,8 +70,7 @@ func ran(s *State, c *troupe.CommandRun) {
 }
 
 // unmeasured reports whether a call that was announced may have changed files, and nothing says which: it was cut off,
-// or
-// its tool runs where only its server sees it.
+// or its tool runs where only its server sees it.
 func unmeasured(c *Call, b *troupe.ToolFinished) bool {
 	return c.Child == "" && c.Wait == nil && b.Task == nil && len(b.Evidence.Files)+len(b.Evidence.Commands) == 0 &&
 		(b.Interrupt || !b.Result.IsError)

@@ -178,10 +178,9 @@ func (d *decision) urgent() []troupe.Mail {
 	return out
 }
 
-// stopTasks finds tasks that have to be told to stop. With the run, or the time for it, ends
-// what its calls wait for; a stop of the whole tree, or the end of its time, ends the rest
-// too. Commands end with the interruption of their calls, or with their owner; monitors that can set nobody to work
-// end.
+// stopTasks finds tasks that have to be told to stop. With the run, or the time for it, ends what its calls wait for; a
+// stop of the whole tree, or the end of its time, ends the rest too. Commands end with the interruption of their calls,
+// or with their owner; monitors that can set nobody to work end.
 func (d *decision) stopTasks() (Action, bool) {
 	live := d.s.Session.Status.Live()
 	late := live && d.late()

@@ -40,8 +40,7 @@ func TestSkillsNarrow(t *testing.T) {
 }
 
 // What a skill wants of the model lasts until a person's next words; what it was before comes back then, unless a
-// person
-// has chosen another meanwhile. A model that is not to be had is not wished for again.
+// person has chosen another meanwhile. A model that is not to be had is not wished for again.
 func TestSkillsModel(t *testing.T) {
 	t.Parallel()
 	const usual, wish = "m/usual", "m/wish"

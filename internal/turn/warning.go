@@ -8,8 +8,7 @@ import (
 )
 
 // warning stands ahead of a result that the check has flagged. Nothing that the agent said is in it, but that the
-// reason
-// of a model which checks results stands between quotes.
+// reason of a model which checks results stands between quotes.
 func warning(o troupe.Outcome) string {
 	if len(o.Flags) == 0 {
 		return ""

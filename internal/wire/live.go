@@ -83,8 +83,7 @@ type Task struct {
 	Background bool              `json:"background"`
 	Output     string            `json:"output,omitempty"`
 	DurationMS int64             `json:"duration_ms"`
-	// Doing is what an agent is at right now: its status, or what it waits for, until when and
-	// why.
+	// Doing is what an agent is at right now: its status, or what it waits for, until when and why.
 	Doing string `json:"doing,omitempty"`
 	// Left: it had not ended, and no living process runs it. Whoever resumes the tree finds out
 	// what became of it.
@@ -176,8 +175,7 @@ type Answer struct {
 	Session bool `json:"session,omitempty"`
 	// Wider grants what its Wider says, in the same way.
 	Wider bool `json:"wider,omitempty"`
-	// Always also writes that rule into the request's File, for this folder and all sessions to
-	// come.
+	// Always also writes that rule into the request's File, for this folder and all sessions to come.
 	Always bool   `json:"always,omitempty"`
 	Note   string `json:"note,omitempty"` // words for the agent
 	// Mode is the one in which an approved plan is carried out: acceptEdits; "" is the one before the plan.

@@ -4,9 +4,8 @@
 // A plugin that the user enabled here counts whole, as it was then: with something that it runs, the hash of all that
 // it holds is kept. When the folder changes, its agents, skills and commands go on as they are now, for the gate and
 // the sandbox bound what they do. What it runs does not: its hooks stay due as they were enabled and fail, so that
-// calls
-// which a guard looked at are refused, until the user enables the plugin again. What something else enabled, such as
-// another program's settings, counts without what it runs.
+// calls which a guard looked at are refused, until the user enables the plugin again. What something else enabled, such
+// as another program's settings, counts without what it runs.
 package plugins
 
 import (

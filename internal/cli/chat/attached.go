@@ -33,8 +33,7 @@ type attached struct {
 }
 
 // Attach shows one agent of a tree, live, and takes words for it and answers to what it asks, until the person
-// detaches.
-// The tree is run by whoever runs it: that this ends, or that its terminal goes away, stops nothing.
+// detaches. The tree is run by whoever runs it: that this ends, or that its terminal goes away, stops nothing.
 func Attach(ctx context.Context, c *console.Console, a api.API, ref string, o Options) error {
 	s, err := a.Find(ctx, ref, c.Cwd)
 	if err != nil {

@@ -152,8 +152,7 @@ func sitBefore(t *testing.T, f *looked, width int) *person {
 }
 
 // TestAttachAgent: one agent is shown with all that it said, what others do is not, words go to it, what it asks is
-// answered
-// with the same record as in the conversation, the title says what it is at, and Ctrl-D stops nothing.
+// answered with the same record as in the conversation, the title says what it is at, and Ctrl-D stops nothing.
 func TestAttachAgent(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{60, 100} {

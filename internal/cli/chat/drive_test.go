@@ -213,8 +213,7 @@ func TestDrive(t *testing.T) {
 		"stop m00000000000 now=true tree=false", "last")
 }
 
-// TestDriveEnds: the end of the input waits for what is under way, and nobody is left to be
-// asked.
+// TestDriveEnds: the end of the input waits for what is under way, and nobody is left to be asked.
 func TestDriveEnds(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})

@@ -24,8 +24,7 @@ const (
 	childID = troupe.SessionID("a00000000000")
 )
 
-// fake is a conversation in memory: a log, and a script of what happens when it is told
-// something.
+// fake is a conversation in memory: a log, and a script of what happens when it is told something.
 type fake struct {
 	api.API // what a conversation does not ask for
 	// heard is called with every message, and with "stop", "answer ID", … for the rest.

@@ -325,8 +325,7 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// TestBeside: while an agent is shown beside the conversation, Esc and the first Ctrl-C go back and stop
-// nothing.
+// TestBeside: while an agent is shown beside the conversation, Esc and the first Ctrl-C go back and stop nothing.
 func TestBeside(t *testing.T) {
 	t.Parallel()
 	m := machine{begun: true, working: true, beside: true}

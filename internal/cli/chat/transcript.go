@@ -12,9 +12,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// transcript is one agent's log with those of all that work for it, through a view of its own; or what a command
-// in the background prints. While one is shown, the conversation collects what it has to show, and shows it
-// afterwards.
+// transcript is one agent's log with those of all that work for it, through a view of its own; or what a command in the
+// background prints. While one is shown, the conversation collects what it has to show, and shows it afterwards.
 type transcript struct {
 	id   troupe.SessionID
 	view *render.View               // nil of a command

@@ -40,8 +40,9 @@ credentials are masked in it as they are in the log, but what agents wrote to fi
 				if file == "-" {
 					to = home.ExportTo{Out: c.Out}
 				}
-				left, err := h.Export(cmd.Context(), s.Root, to)
-				if err != nil {
+				ctx, stop := console.Waiting(cmd.Context(), c, lookingAt)
+				left, err := h.Export(ctx, s.Root, to)
+				if stop(); err != nil {
 					return err
 				}
 				for _, what := range left {

@@ -90,10 +90,9 @@ func showLog(ctx context.Context, c *console.Console, a api.API, ref string, f l
 	}
 }
 
-// isOver reports whether nothing more will come unless a person resumes the session: it has ended, or
-// it was left behind by its process. A main agent has ended when all agents have: the end of one in the
-// background wakes it, and that takes a moment (wakes). So has the whole tree. It notes the names and numbers of
-// agents.
+// isOver reports whether nothing more will come unless a person resumes the session: it has ended, or it was left
+// behind by its process. A main agent has ended when all agents have: the end of one in the background wakes it, and
+// that takes a moment (wakes). So has the whole tree. It notes the names and numbers of agents.
 func isOver(ctx context.Context, a api.API, s wire.Session, tree bool, names map[troupe.SessionID]string) (ended, left,
 	wakes bool, err error) {
 	t, err := a.Tree(context.WithoutCancel(ctx), s.Root)

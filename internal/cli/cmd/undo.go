@@ -161,8 +161,11 @@ func undoInWords(ctx context.Context, c *console.Console, a api.API, s wire.Sess
 		return err
 	}
 	switch {
-	case len(u.Files) == 0:
+	case len(u.Files) == 0 && (u.Merge == nil || f.dryRun):
 		return nil
+	case len(u.Files) == 0: // what was decided by the merge may be open again
+		_, err := a.Undo(ctx, s.ID, order)
+		return err
 	case f.dryRun:
 		if !refused(u, f.Force) {
 			return nil

@@ -57,7 +57,10 @@ func writeWorkflows(c *console.Console, list wire.WorkflowList) error {
 	for _, p := range list.Problems {
 		c.Warn(c.Place(p))
 	}
-	if len(list.Workflows) == 0 {
+	switch {
+	case len(list.Workflows) == 0 && len(list.Problems) > 0:
+		return c.Say("None here can be run.")
+	case len(list.Workflows) == 0:
 		return c.Say("There are none here; `troupe workflow list --help` says where they are looked for.")
 	}
 	type col = console.Column

@@ -59,8 +59,7 @@ type Console struct {
 
 // Interrupts hands Ctrl-C and its like to whoever has something to bring to an end.
 type Interrupts struct {
-	// Leave ends the process at once. It is what an interrupt does while nobody has said
-	// otherwise.
+	// Leave ends the process at once. It is what an interrupt does while nobody has said otherwise.
 	Leave func(code int)
 
 	mu sync.Mutex

@@ -28,8 +28,7 @@ func (c *Console) JSON(v any) error {
 }
 
 // escaped is JSON that means the same, in which nothing stands that a terminal obeys or does not show: JSON is looked
-// at
-// there too, and the words in it may be anybody's.
+// at there too, and the words in it may be anybody's.
 func escaped(data []byte) []byte {
 	if !slices.ContainsFunc(data, func(b byte) bool { return b >= utf8.RuneSelf || b == 0x7f }) {
 		return data

@@ -9,8 +9,7 @@ import (
 )
 
 // TestJSONActsOnNoTerminal: JSON that is looked at in a terminal does nothing there and hides nothing, and means what
-// it
-// meant.
+// it meant.
 func TestJSONActsOnNoTerminal(t *testing.T) {
 	t.Parallel()
 	type words struct {

@@ -270,8 +270,7 @@ func (v *View) room(n int) int {
 }
 
 // line writes a line of an agent's. What is wider than the view goes on below, and no word is broken that a row has
-// room
-// for.
+// room for.
 func (v *View) line(a *agent, edge, text string) {
 	name := console.Middle(console.Line(a.name, 0), nameWidth)
 	if v.width > 0 {

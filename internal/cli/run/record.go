@@ -79,9 +79,8 @@ func Parse(c *console.Console, args []string, otherwise string) (Asked, error) {
 	return out, nil
 }
 
-// Execute carries out what was asked for, shows it, and returns its report. A player, if there
-// is one, plays it: then standard input is not read, and the person's words are the recorded
-// ones.
+// Execute carries out what was asked for, shows it, and returns its report. A player, if there is one, plays it: then
+// standard input is not read, and the person's words are the recorded ones.
 func Execute(ctx context.Context, c *console.Console, h *home.Home, asked Asked, p *home.Player) (wire.Report, error) {
 	b := asked.Begin
 	if asked.Way == InputPrompt {

@@ -12,9 +12,8 @@ import (
 //go:embed testdata/attacks.tsv
 var attacks string
 
-// TestAttacks plays what a command could do to a config, change by change, each of which is let only if it is
-// harmless, and then a person who pushes, pulls and fetches. Nothing new runs or is reached by that, and nothing is
-// lost.
+// TestAttacks plays what a command could do to a config, change by change, each of which is let only if it is harmless,
+// and then a person who pushes, pulls and fetches. Nothing new runs or is reached by that, and nothing is lost.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// HarmlessTodo reports whether the list of what a rebase has still to do may become another without a person looking
-// at it, who goes on with it later: no line of it runs anything that did not stand there before. No list at all is
+// HarmlessTodo reports whether the list of what a rebase has still to do may become another without a person looking at
+// it, who goes on with it later: no line of it runs anything that did not stand there before. No list at all is
 // harmless.
 func HarmlessTodo(was, is []byte) bool {
 	there := runs(was)

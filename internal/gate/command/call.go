@@ -84,8 +84,7 @@ func (w *walker) assigns(list []*syntax.Assign) []Assign {
 	return out
 }
 
-// declare takes declare, export, local and their like, whose arguments the parser reads as
-// assignments.
+// declare takes declare, export, local and their like, whose arguments the parser reads as assignments.
 func (w *walker) declare(c *syntax.DeclClause, s scope) {
 	index := len(w.out.Parts)
 	w.add(Part{Redirects: s.redirects})

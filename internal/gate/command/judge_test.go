@@ -62,8 +62,7 @@ func TestJudgeRefusesGitInHostileRepositories(t *testing.T) {
 	}
 }
 
-// stretchLeft are the cases that would be nice to have and are asked about instead, with the
-// reason.
+// stretchLeft are the cases that would be nice to have and are asked about instead, with the reason.
 func stretchLeft(id string) string {
 	return map[string]string{
 		"B0265": "env tells secrets",

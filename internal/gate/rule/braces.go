@@ -76,8 +76,7 @@ func alternatives(spec string) ([]string, string) {
 	return out, ""
 }
 
-// braces finds the first braces with a comma, and the commas in them; from is -1 if there are
-// none.
+// braces finds the first braces with a comma, and the commas in them; from is -1 if there are none.
 func braces(s string) (from, to int, commas []int, problem string) {
 	type open struct {
 		at     int

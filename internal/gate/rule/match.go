@@ -64,8 +64,7 @@ func (r *Rule) AllowsTool(tool *troupe.ToolFacts) bool {
 // IsLike reports whether the rule holds for a tool because it is like the rule's own.
 func (r *Rule) IsLike(tool *troupe.ToolFacts) bool { return tool.Like != "" && r.Tool == tool.Like }
 
-// HidesFiles: a rule that keeps files from being read, so that commands must not read them
-// either.
+// HidesFiles: a rule that keeps files from being read, so that commands must not read them either.
 func (r *Rule) HidesFiles() bool {
 	return (r.Kind == KindPath || len(r.Paths) > 0) && r.Tool == ToolRead && r.Written.Effect != troupe.Allow
 }

@@ -16,9 +16,8 @@ func LiteralSegments(dir string) []Segment {
 	return out
 }
 
-// MayOverlap reports whether a pattern of a rule, which covers what lies below it too, and
-// one of the shell, in which ** is any number of folders, may mean the same file. In doubt they
-// may.
+// MayOverlap reports whether a pattern of a rule, which covers what lies below it too, and one of the shell, in which
+// ** is any number of folders, may mean the same file. In doubt they may.
 func MayOverlap(rule []Segment, glob []string) bool {
 	// can[j]: what is left of the rule meets what is left of the pattern behind its first j.
 	can := make([]bool, len(glob)+1)

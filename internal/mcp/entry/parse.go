@@ -185,8 +185,7 @@ func (o object) isServer() bool {
 	})
 }
 
-// withoutComments takes out of a text what other readers of JSON allow: comments, and commas before a closing
-// bracket.
+// withoutComments takes out of a text what other readers of JSON allow: comments, and commas before a closing bracket.
 func withoutComments(data []byte) []byte {
 	var out []byte
 	for i := 0; i < len(data); i++ {

@@ -1,13 +1,11 @@
 // Package anthropic speaks the Messages API: it encodes conversations into the exact bytes
 // that go on the wire, and reads the stream of events that comes back.
 //
-// A Provider is safe for concurrent use and starts no goroutine of its own; those of
-// net/http live as long as their connections. Each call holds its stack, its connection
-// and, once the reply has begun, one read buffer. Nothing is queued and nothing is tried
-// again here: who calls decides how many calls run at once and when to repeat one. A call
-// ends when its reply is whole, its context is done, or the service has been silent for
-// the idle timeout. Close drops idle connections; calls under way are ended by their own
-// contexts.
+// A Provider is safe for concurrent use and starts no goroutine of its own; those of net/http live as long as their
+// connections. Each call holds its stack, its connection and, once the reply has begun, one read buffer. Nothing is
+// queued and nothing is tried again here: who calls decides how many calls run at once and when to repeat one. A call
+// ends when its reply is whole, its context is done, or the service has been silent for the idle timeout. Close drops
+// idle connections; calls under way are ended by their own contexts.
 //
 // The service counts what it has said in its last events. Of a reply that was cut before,
 // and of gateways that never tell, the cost is estimated as upstream.Bill describes; an

@@ -192,8 +192,7 @@ func TestForkMarks(t *testing.T) {
 	}
 }
 
-// TestRequestOnTheWire: the exact bytes arrive, with their length, and the key only in its
-// header.
+// TestRequestOnTheWire: the exact bytes arrive, with their length, and the key only in its header.
 func TestRequestOnTheWire(t *testing.T) {
 	t.Parallel()
 	p, s := serve(t, always(modeltest.Text("ok")), modeltest.Options{})

@@ -8,8 +8,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/model/internal/jscan"
 )
 
-// Reply is how a request is answered. What it holds is sent in this order: thinking, text,
-// calls.
+// Reply is how a request is answered. What it holds is sent in this order: thinking, text, calls.
 type Reply struct {
 	Thinking string
 	Text     string

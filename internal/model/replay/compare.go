@@ -27,9 +27,8 @@ type tool struct {
 	Schema      json.RawMessage `json:"schema,omitempty"`
 }
 
-// volatile takes out of what is sent whatever differs from run to run by its nature. What is
-// served from the recording is the same in any case; here is about what the runtime itself
-// writes.
+// volatile takes out of what is sent whatever differs from run to run by its nature. What is served from the recording
+// is the same in any case; here is about what the runtime itself writes.
 type volatile struct {
 	folders  folders
 	times    *regexp.Regexp

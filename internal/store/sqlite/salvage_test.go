@@ -307,8 +307,7 @@ func TestRepairForgetsMailOfLostLogs(t *testing.T) {
 }
 
 // TestRepairOfOldDocuments: a database that an older version wrote is repaired as it is, for it may be too damaged to
-// be
-// brought up to date: what its documents hold is saved, and what no tree has a document of is not.
+// be brought up to date: what its documents hold is saved, and what no tree has a document of is not.
 func TestRepairOfOldDocuments(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "troupe.db")

@@ -9,8 +9,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/store"
 )
 
-// lookEvery bounds how late Watch tells of a commit. A look at an unchanged database costs
-// microseconds.
+// lookEvery bounds how late Watch tells of a commit. A look at an unchanged database costs microseconds.
 const lookEvery = 200 * time.Millisecond
 
 var _ store.Watcher = (*Store)(nil)

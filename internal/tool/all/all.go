@@ -34,8 +34,7 @@ type Options struct {
 	Merger worktree.Merger
 }
 
-// Tools makes every tool. Whoever runs calls closes the set of them. An error is about the
-// settings.
+// Tools makes every tool. Whoever runs calls closes the set of them. An error is about the settings.
 func Tools(o Options) ([]tool.Descriptor, error) {
 	locks := tool.NewLocks()
 	fromWeb, err := web.New(o.Web)

@@ -20,9 +20,8 @@ var (
 	ErrPlace = errors.New("no regular file is there")
 )
 
-// Now reads what stands at an absolute path that was written before. Exists is false if
-// nothing does. A path that leads elsewhere by now, or to anything but a regular file, is
-// ErrPlace.
+// Now reads what stands at an absolute path that was written before. Exists is false if nothing does. A path that leads
+// elsewhere by now, or to anything but a regular file, is ErrPlace.
 func Now(path string) (content []byte, exists bool, err error) {
 	content, info, err := now(path)
 	return content, info != nil, err

@@ -13,11 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A mark is written where the kernel keeps a process's limit on file locks. It hands that
-// limit to every child and shows it to the same user, and has not acted on it since Linux
-// 2.4, so nothing else is meant by it and nothing depends on it. Only who lowers the limit
-// for itself (ulimit -x), or becomes another user, loses its mark and is known by its group
-// alone.
+// A mark is written where the kernel keeps a process's limit on file locks. It hands that limit to every child and
+// shows it to the same user, and has not acted on it since Linux 2.4, so nothing else is meant by it and nothing
+// depends on it. Only who lowers the limit for itself (ulimit -x), or becomes another user, loses its mark and is known
+// by its group alone.
 //
 // The obvious way, a process that adopts orphans (PR_SET_CHILD_SUBREAPER), adopts only what
 // descends from it. To know whose orphan is whose it has to stand between us and each

@@ -1,18 +1,16 @@
 // Package shell is the Bash tool: one command, run to its end and measured.
 //
-// A command gets a session and process group of its own, without a terminal and with
-// nothing to read. When it ends, is cancelled or runs out of time, everything it started
-// that is left is ended as well, first politely and then not. On Linux that is whoever bears
-// the command's mark, in whatever group, session or place in the tree; elsewhere it is the
+// A command gets a session and process group of its own, without a terminal and with nothing to read. When it ends, is
+// cancelled or runs out of time, everything it started that is left is ended as well, first politely and then not. On
+// Linux that is whoever bears the command's mark, in whatever group, session or place in the tree; elsewhere it is the
 // group.
 //
 // A call in the background is the same, with more time, and writes what it prints to the log
 // it was given, line by line, while it runs. Who asked for it holds its context and ends it.
 //
-// Should this process be killed, its commands die too. On Linux the kernel kills the shell
-// when the thread that started it is gone, so all commands are started from one thread
-// that lives as long as the Shell. What the shell had started by then belongs to its group
-// or bears its mark, and a small watcher process, which notices our end by its pipe, kills
+// Should this process be killed, its commands die too. On Linux the kernel kills the shell when the thread that started
+// it is gone, so all commands are started from one thread that lives as long as the Shell. What the shell had started
+// by then belongs to its group or bears its mark, and a small watcher process, which notices our end by its pipe, kills
 // them.
 //
 // A Shell may be used by many calls at once; commands in the foreground beyond a number that follows the
@@ -370,8 +368,7 @@ func lines(parts ...string) string {
 
 const maxLabel = 40 // characters
 
-// label is a short name for a command, on one line: what it was said to do, else how it
-// begins.
+// label is a short name for a command, on one line: what it was said to do, else how it begins.
 func label(description, command string) string {
 	for _, s := range []string{description, command} {
 		words := strings.Fields(strings.Map(func(r rune) rune {

@@ -100,8 +100,7 @@ type merging struct {
 }
 
 // Access implements tool.Prepared. What is handed back is written into the agent's own folder; it is judged as an edit
-// of
-// the files that it is about, so that who may not change those has nothing done to them there.
+// of the files that it is about, so that who may not change those has nothing done to them there.
 func (c *merging) Access() troupe.Access {
 	writes := c.Writes
 	if c.back {

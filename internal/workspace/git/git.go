@@ -158,7 +158,15 @@ func Unsaid(err error) error {
 	if !ok || strings.HasPrefix(e.Text, "fatal: detected dubious ownership in repository at ") {
 		return err
 	}
-	return &Error{Code: e.Code, Said: e.Text, Text: fmt.Sprintf("it ended with exit code %d", e.Code)}
+	return &Error{Code: e.Code, Said: e.Text, Text: "it " + ended(e.Code)}
+}
+
+// ended says how git ended.
+func ended(code int) string {
+	if code < 0 {
+		return "was killed by a signal, or for a limit of this process"
+	}
+	return fmt.Sprintf("ended with exit code %d", code)
 }
 
 // Stream runs git and copies its output.
@@ -184,7 +192,7 @@ func (g *Runner) Stream(ctx context.Context, out io.Writer, args ...string) erro
 	}
 	line := complaintOf(complaint.String())
 	if line == "" {
-		line = fmt.Sprintf("git %s ended with exit code %d", args[0], code)
+		line = "git " + args[0] + " " + ended(code)
 	}
 	return &Error{Code: code, Text: line}
 }

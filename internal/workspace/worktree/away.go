@@ -55,8 +55,8 @@ func Pack(ctx context.Context, k *Keeper, ws troupe.Workspace, w io.Writer) (a A
 	if err != nil {
 		return a, false, err
 	}
-	a = Away{Workspace: rec.Workspace, Base: rec.Base.Commit, Head: rec.Base.Head, Branch: rec.Branch, Ended: rec.State == closed,
-		Kept: carriedRefs(kept)}
+	a = Away{Workspace: rec.Workspace, Base: rec.Base.Commit, Head: rec.Base.Head, Branch: rec.Branch,
+		Ended: rec.State == closed, Kept: carriedRefs(kept)}
 	if rec.Result != nil {
 		a.Tip = rec.Result.Tip
 	}

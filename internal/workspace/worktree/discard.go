@@ -7,9 +7,9 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// discard is Prune of work that nobody has and that is not wanted. All of it stays below one ref, and on no branch but
-// one that is checked out: whoever wants it after all has it by that. The ref is said, and why the branch stays, if it
-// does.
+// discard is Prune of work that nobody has and that is not wanted. All commits stay below one ref, and on no branch but
+// one that is checked out: who wants them after all has them by that. Tags with words of their own keep their refs. The
+// ref is said, and why the branch stays, if it does.
 func discard(ctx context.Context, p place, rec *record, c *caller, kept kept) (ref, stays string, err error) {
 	r, err := p.k.keeper(p)
 	if err != nil {

@@ -37,8 +37,7 @@ func TestUnreadStays(t *testing.T) {
 }
 
 // TestMadeAgainIsNotUnborn: a workspace whose folder was there once is work of an agent's, whatever its record says of
-// a
-// making that goes on.
+// a making that goes on.
 func TestMadeAgainIsNotUnborn(t *testing.T) {
 	b := newBench(t)
 	ws, err := b.k.Plan(t.Context(), Wish{Owner: newID(t), Kind: troupe.WorkspaceCopy, Name: "copy", Exact: true,

@@ -244,13 +244,13 @@ func (p place) unmerged(ctx context.Context, rec *record, c *caller, kept kept) 
 		}
 		// A commit that was collected is in no branch.
 		names, err := c.out(ctx, "for-each-ref", "--format=%(refname)", "--contains", had.Commit, "refs/heads",
-			"refs/remotes", "refs/tags")
+			"refs/tags")
 		if err == nil && strings.TrimSpace(names) != "" {
 			return false
 		}
 	}
-	names, err := c.out(ctx, "for-each-ref", "--format=%(refname)", "--contains", tip, "refs/heads", "refs/remotes",
-		"refs/tags")
+	// What another repository has is not kept by that: the next fetch may take such a ref away.
+	names, err := c.out(ctx, "for-each-ref", "--format=%(refname)", "--contains", tip, "refs/heads", "refs/tags")
 	if err != nil {
 		return true
 	}
@@ -397,7 +397,7 @@ func (p place) pruneRefs(ctx context.Context, rec *record, c *caller) (why strin
 	for line := range strings.Lines(list) {
 		id, name, _ := strings.Cut(strings.TrimSpace(line), " ")
 		lone, err := c.out(ctx, "rev-list", "-1", id, "--not", "--exclude="+refOf(p.ws, "*"),
-			"--exclude="+cmp.Or(branch, "-"), "--all")
+			"--exclude=refs/remotes/*", "--exclude="+cmp.Or(branch, "-"), "--all")
 		if err != nil {
 			return "", err
 		}

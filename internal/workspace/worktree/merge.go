@@ -20,9 +20,6 @@ type Into struct {
 	Folder string
 	// Hidden says which of its files no agent may read: they are not looked at, and not written.
 	Hidden func(path string) bool
-	// Partial: files that merge are to be written although others conflict. None is removed then, for what it held may
-	// be in one that conflicts.
-	Partial bool
 	// Theirs and Ours are paths of which that side is taken as it is, whatever the other has.
 	Theirs, Ours []string
 	// Anew: what the caller has declined before is a change again, to be decided once more.
@@ -384,14 +381,7 @@ func (m *merging) merge(ctx context.Context) (Merged, error) {
 			return out, err
 		}
 	}
-	if m.in.Partial && len(out.Conflicts) > 0 {
-		s.removeNothing()
-	}
 	changes, blocked, err := s.changes(ctx, o.tree)
-	if err == nil && m.in.Partial && len(blocked) > 0 {
-		s.removeNothing()
-		changes, blocked, err = s.changes(ctx, o.tree)
-	}
 	if err != nil {
 		return out, err
 	}
@@ -406,7 +396,7 @@ func (m *merging) merge(ctx context.Context) (Merged, error) {
 	if err := m.uncommitted(ctx, changes); err != nil {
 		return out, err
 	}
-	if len(out.Conflicts) == 0 || m.in.Partial {
+	if len(out.Conflicts) == 0 {
 		out.Changes, out.Result = changes, o.tree
 	}
 	out.Already = len(changes) == 0 && len(out.Conflicts) == 0

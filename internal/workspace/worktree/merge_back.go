@@ -28,7 +28,6 @@ type Handed struct {
 // have in common; until then, and if the agent puts its files back, it finds the same conflicts. The base stays.
 func (k *Keeper) HandBack(ctx context.Context, ws troupe.Workspace, in Into) (Handed, error) {
 	var out Handed
-	in.Partial = false
 	err := k.merging(ctx, ws, in, func(m *merging) error {
 		there, _, err := m.p.has(m.rec)
 		if err != nil {

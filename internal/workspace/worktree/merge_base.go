@@ -13,9 +13,8 @@ import (
 )
 
 // A workspace may be merged again and again, and what it had already brought is no change any more; nor is, on the
-// other
-// side, what it was handed of the caller's. What such an earlier state has in common with both sides is found by its
-// content, file by file: whoever undid a merge, or put a file back, is not taken for one who has it.
+// other side, what it was handed of the caller's. What such an earlier state has in common with both sides is found by
+// its content, file by file: whoever undid a merge, or put a file back, is not taken for one who has it.
 
 // handed is a state of the caller's that was put into the workspace with conflicts in it.
 type handed struct {

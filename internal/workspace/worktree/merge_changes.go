@@ -226,11 +226,6 @@ func (s *side) way(name string) (why string, err error) {
 	return "", nil
 }
 
-// removeNothing leaves files that would be removed where they are.
-func (s *side) removeNothing() {
-	s.deltas = slices.DeleteFunc(s.deltas, func(d delta) bool { return d.now.id == "" })
-}
-
 // goes reports whether a file is removed, or becomes something else.
 func (s *side) goes(name string) bool {
 	return slices.ContainsFunc(s.deltas, func(d delta) bool { return d.name == name && d.now.id == "" })

@@ -12,8 +12,7 @@ import (
 )
 
 // TestMergeWhileChanged: a file that is changed while a merge is worked out is no conflict of which somebody should
-// take
-// a side. What git does not see as it is, however often it looks, stays one.
+// take a side. What git does not see as it is, however often it looks, stays one.
 func TestMergeWhileChanged(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

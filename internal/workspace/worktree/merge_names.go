@@ -136,8 +136,7 @@ func (v versions) in(o *outcome, name string) (there, anywhere bool) {
 }
 
 // shows reports whether a change of lines is seen in another one: a line that it brought is brought there, or lines
-// that
-// it only removed are gone there.
+// that it only removed are gone there.
 func shows(from, to, base, ours string) bool {
 	had, has := linesOf(base), linesOf(ours)
 	for _, e := range udiff.Lines(from, to) {

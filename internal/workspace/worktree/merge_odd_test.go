@@ -175,31 +175,6 @@ func TestMergeEndsOfLines(t *testing.T) {
 	}
 }
 
-// TestMergePartly: what merges is written although the rest conflicts, and nothing that belongs together is torn apart.
-func TestMergePartly(t *testing.T) {
-	b := newBench(t)
-	b.write("old.txt", "1\n2\n3\n4\n5\n6\n7\n8\n")
-	ws := b.made("partly")
-	put(t, filepath.Join(ws.Top, "a.txt"), "1\ntwo\nthree\n")
-	put(t, filepath.Join(ws.Top, "sub/b.txt"), "theirs\n")
-	b.shell(ws.Top, "git mv old.txt new.txt; echo nine >> new.txt")
-	b.write("sub/b.txt", "ours\n")
-	b.write("old.txt", "1\n2\n3\n4\n5\n6\n7\n8\nneun\n")
-	m := b.merge(ws, Into{Partial: true})
-	if len(m.Conflicts) != 2 || len(m.Changes) != 1 {
-		t.Fatalf("%+v", m)
-	}
-	if _, err := Apply(b.dir, m.Changes); err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]string{"a.txt": "1\ntwo\nthree\n", "sub/b.txt": "ours\n",
-		"old.txt": "1\n2\n3\n4\n5\n6\n7\n8\nneun\n"} {
-		if got := get(filepath.Join(b.dir, name)); got != want {
-			t.Errorf("%s: %q", name, got)
-		}
-	}
-}
-
 // TestMergeMarkersInFiles: lines that look like markers are text.
 func TestMergeMarkersInFiles(t *testing.T) {
 	b := newBench(t)

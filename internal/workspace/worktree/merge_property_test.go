@@ -216,8 +216,7 @@ func (w *world) whole(ws troupe.Workspace, was, work map[string]string) {
 }
 
 // TestMergeLosesNothing: whatever a caller and two agents do, every line of each is in the end where it was meant to
-// be,
-// or someone removed it.
+// be, or someone removed it.
 func TestMergeLosesNothing(t *testing.T) {
 	checks := flag.Lookup("rapid.checks")
 	if checks.Value.String() == checks.DefValue { // a hundred take minutes

@@ -42,8 +42,7 @@ func TestApplyNothing(t *testing.T) {
 }
 
 // TestApplyLaysAllFirst: where the new content of one file cannot be laid beside it, none is written, and nothing stays
-// of
-// what was laid. What something takes away that was laid, as git stash -u does, is laid again.
+// of what was laid. What something takes away that was laid, as git stash -u does, is laid again.
 func TestApplyLaysAllFirst(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -264,8 +264,7 @@ func (e *Editor) size() (w, h int) {
 	return w, h
 }
 
-// read turns keys into changes of the text and events, until the terminal or the editor is
-// closed.
+// read turns keys into changes of the text and events, until the terminal or the editor is closed.
 func (e *Editor) read() {
 	defer e.wg.Done()
 	var d decoder

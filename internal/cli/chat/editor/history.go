@@ -122,8 +122,7 @@ func (h *history) step(now string, older bool) (string, bool) {
 	return h.show(now, to), true
 }
 
-// search moves to the next older entry that holds the text that stood there when the search
-// began.
+// search moves to the next older entry that holds the text that stood there when the search began.
 func (h *history) search(now string) (string, bool) {
 	if h.query == "" {
 		h.query = now

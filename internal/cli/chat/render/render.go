@@ -179,8 +179,7 @@ func (v *View) remark(a *agent, body troupe.Body) {
 	}
 }
 
-// changed says what is different about somebody's permissions: the rule that came last, or the
-// mode.
+// changed says what is different about somebody's permissions: the rule that came last, or the mode.
 func changed(b troupe.AuthorityChanged) string {
 	if n := len(b.Authority.Rules); n > 0 && b.Authority.Rules[n-1].Source == b.By {
 		r := b.Authority.Rules[n-1]

@@ -10,8 +10,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// reply is the main agent's reply while it comes: deltas first, then the event that holds
-// everything.
+// reply is the main agent's reply while it comes: deltas first, then the event that holds everything.
 type reply struct {
 	said     strings.Builder // all text that was shown of it
 	line     string          // of that, what stands in the unfinished line

@@ -50,8 +50,7 @@ func TestLongLinesAreSeen(t *testing.T) {
 	}
 }
 
-// A diff says all there is to say: whoever carries it out gets the text after from the one
-// before.
+// A diff says all there is to say: whoever carries it out gets the text after from the one before.
 func TestDiffIsWhole(t *testing.T) {
 	t.Parallel()
 	text := rapid.Custom(func(t *rapid.T) string {

@@ -81,8 +81,7 @@ func OpenFolder(path string) (*Folder, error) {
 	return &Folder{dir: d, path: path}, nil
 }
 
-// MakeFolder opens the folder at exactly this path, and makes those parts of it that are
-// missing.
+// MakeFolder opens the folder at exactly this path, and makes those parts of it that are missing.
 func MakeFolder(path string) (*Folder, error) {
 	f, err := OpenFolder(path)
 	if up := filepath.Dir(path); !errors.Is(err, fs.ErrNotExist) || up == path {
