@@ -191,8 +191,14 @@ func (k *Keeper) Open(ctx context.Context, ws troupe.Workspace, m Making) (troup
 		err = p.open(ctx, rec, m)
 	}
 	if err != nil {
-		if rec.Base.Commit == "" || errors.Is(err, errBaseGone) { // there is nothing to show, or to go on with
+		gone := errors.Is(err, errBaseGone)
+		switch {
+		case rec.Base.Commit == "" || gone && !known: // there is nothing to show, or to go on with
 			err = errors.Join(err, unmade(p, known && rec.Base.Commit == ""))
+		case gone: // what was done there is in the keeper, and can be gone on with once that commit is back
+			err = &troupe.UserError{Problem: firstLine(err), Err: err,
+				Hint: fmt.Sprintf("bring that commit back (git fetch it from where it is), and go on; what the agent "+
+					"did is kept in %s", p.repo)}
 		}
 		return troupe.WorkspaceBase{}, err
 	}

@@ -54,8 +54,8 @@ func (k *Keeper) holdFor(ctx context.Context, name string, most time.Duration) (
 	if err != nil {
 		if errors.Is(err, errLocked) {
 			err = &troupe.UserError{Problem: fmt.Sprintf("%s has been at work on this for %v", holder(f), most),
-				Hint: "try again when it has ended; if it was stopped (Ctrl-Z), `kill -CONT` with its number has it go on",
-				Err:  err}
+				Hint: "try again when it has ended; if it was stopped (Ctrl-Z), `kill -CONT` with its number has it " +
+					"go on", Err: err}
 		}
 		return nil, nil, errors.Join(err, f.Close())
 	}
@@ -100,8 +100,8 @@ func (k *Keeper) holdCaller(ctx context.Context, c *caller) (held context.Contex
 
 // Writing waits until no other merge is written into a folder, or no other session carried from or to it, in any
 // process. What is done until it is released is done under the context that it gives. Who waits gives up after as
-// long as a large merge takes. Locks are taken in one order: this one, that of a workspace, then that of names or of the
-// caller's repository; none of the first is asked for while a later one is held.
+// long as a large merge takes. Locks are taken in one order: this one, that of a workspace, then that of names or of
+// the caller's repository; none of the first is asked for while a later one is held.
 func Writing(ctx context.Context, k *Keeper, folder string) (held context.Context, release func(), err error) {
 	sum := sha256.Sum256([]byte(real(folder)))
 	return k.holdFor(ctx, "writes-"+hex.EncodeToString(sum[:8]), time.Minute)

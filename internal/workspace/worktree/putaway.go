@@ -58,6 +58,12 @@ func PutAway(ctx context.Context, k *Keeper, ws troupe.Workspace, opened int) (g
 	if what := underway(ws.Top); what != "" {
 		return false, what + " is under way there", nil
 	}
+	if ws.Kind == troupe.WorkspaceTree {
+		c, err := k.callerOf(ctx, ws.Of)
+		if err != nil || !c.has(gitRef{name: refOf(ws, "base"), id: rec.Base.Commit}) {
+			return false, "what it began with is kept in " + ws.Of + " no more, so that it could not be made again", err
+		}
+	}
 	return putAway(ctx, p, rec)
 }
 

@@ -67,6 +67,9 @@ func TestPutAway(t *testing.T) {
 		"a merge is under way": func(ws troupe.Workspace) {
 			put(t, filepath.Join(ws.Top, ".git", "MERGE_HEAD"), head+"\n")
 		},
+		"what it began with is kept in": func(ws troupe.Workspace) {
+			b.git(b.dir, "update-ref", "-d", refOf(ws, "base"))
+		},
 	} {
 		ws := b.made("stays-" + strings.Fields(what)[0] + "x")
 		change(ws)
@@ -75,6 +78,32 @@ func TestPutAway(t *testing.T) {
 			t.Errorf("%s: %t, %q, %v", what, gone, why, err)
 		}
 	}
+}
+
+// TestPutAwayBaseGone: where what an agent began with is gone when it wakes, what it did stays in the keeper, and it goes
+// on once that commit is back.
+func TestPutAwayBaseGone(t *testing.T) {
+	b := newBench(t)
+	b.git(b.dir, "commit", "-q", "--allow-empty", "-m", "of here alone")
+	ws := b.made("sleeper")
+	lines := b.work(ws)
+	if gone, why, err := PutAway(t.Context(), b.keeper(), ws, b.opened(ws)); !gone || err != nil {
+		t.Fatalf("put away: %t, %q, %v", gone, why, err)
+	}
+	bundle := filepath.Join(t.TempDir(), "all")
+	b.git(b.dir, "bundle", "create", "-q", bundle, "--all")
+	b.git(b.dir, "reset", "-q", "--hard", "HEAD~1")
+	b.shell(b.dir, "git for-each-ref --format='delete %(refname)' refs/troupe refs/heads/troupe | git update-ref --stdin; "+
+		"git reflog expire --expire=now --all; rm -f .git/ORIG_HEAD; git gc -q --prune=now")
+	_, err := b.keeper().Open(t.Context(), ws, Making{})
+	user, ok := errors.AsType[*troupe.UserError](err)
+	if !ok || !errors.Is(err, errBaseGone) || !strings.Contains(user.Hint, "kept in "+filepath.Join(b.keeper().data, string(ws.Owner))) {
+		t.Fatalf("opened: %+v", err)
+	}
+	b.git(b.dir, "fetch", "-q", bundle, "refs/*:refs/brought/*")
+	b.open(ws)
+	b.close(ws)
+	b.has(b.dir, lines)
 }
 
 // TestPutAwayKilled ends the process at each step. Nothing of the work is lost, and it can be done again.
