@@ -80,8 +80,8 @@ func TestPutAway(t *testing.T) {
 	}
 }
 
-// TestPutAwayBaseGone: where what an agent began with is gone when it wakes, what it did stays in the keeper, and it goes
-// on once that commit is back.
+// TestPutAwayBaseGone: where what an agent began with is gone when it wakes, what it did stays in the keeper, and it
+// goes on once that commit is back.
 func TestPutAwayBaseGone(t *testing.T) {
 	b := newBench(t)
 	b.git(b.dir, "commit", "-q", "--allow-empty", "-m", "of here alone")
@@ -93,11 +93,12 @@ func TestPutAwayBaseGone(t *testing.T) {
 	bundle := filepath.Join(t.TempDir(), "all")
 	b.git(b.dir, "bundle", "create", "-q", bundle, "--all")
 	b.git(b.dir, "reset", "-q", "--hard", "HEAD~1")
-	b.shell(b.dir, "git for-each-ref --format='delete %(refname)' refs/troupe refs/heads/troupe | git update-ref --stdin; "+
-		"git reflog expire --expire=now --all; rm -f .git/ORIG_HEAD; git gc -q --prune=now")
+	b.shell(b.dir, "git for-each-ref --format='delete %(refname)' refs/troupe refs/heads/troupe | "+
+		"git update-ref --stdin; git reflog expire --expire=now --all; rm -f .git/ORIG_HEAD; git gc -q --prune=now")
 	_, err := b.keeper().Open(t.Context(), ws, Making{})
 	user, ok := errors.AsType[*troupe.UserError](err)
-	if !ok || !errors.Is(err, errBaseGone) || !strings.Contains(user.Hint, "kept in "+filepath.Join(b.keeper().data, string(ws.Owner))) {
+	keeper := filepath.Join(b.keeper().data, string(ws.Owner))
+	if !ok || !errors.Is(err, errBaseGone) || !strings.Contains(user.Hint, "kept in "+keeper) {
 		t.Fatalf("opened: %+v", err)
 	}
 	b.git(b.dir, "fetch", "-q", bundle, "refs/*:refs/brought/*")
