@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -42,20 +43,25 @@ func (k *Keeper) holdFor(ctx context.Context, name string, most time.Duration) (
 	if err != nil {
 		return nil, nil, err
 	}
-	begun, told := time.Now(), false
+	begun, told, still := time.Now(), false, false
 	err = retry(ctx, most, func() (bool, error) {
 		err := tryLock(f)
 		if errors.Is(err, errLocked) && !told && time.Since(begun) >= tellAfter {
 			told = true
 			tell(fmt.Sprintf("waiting for %s, %v at most", holder(f), most-time.Since(begun).Round(time.Second)))
 		}
-		return errors.Is(err, errLocked), err
+		still = errors.Is(err, errLocked) && time.Since(begun) >= k.patience && frozen(f)
+		return errors.Is(err, errLocked) && !still, err
 	})
 	if err != nil {
 		if errors.Is(err, errLocked) {
-			err = &troupe.UserError{Problem: fmt.Sprintf("%s has been at work on this for %v", holder(f), most),
-				Hint: "try again when it has ended; if it was stopped (Ctrl-Z), `kill -CONT` with its number has it " +
-					"go on", Err: err}
+			what := &troupe.UserError{Problem: fmt.Sprintf("%s has been at work on this for %v", holder(f), most),
+				Hint: "try again when it has ended", Err: err}
+			if still {
+				what.Problem = holder(f) + " is at work on this, and was stopped (Ctrl-Z)"
+				what.Hint = "`kill -CONT` with its number has it go on, `kill -KILL` ends it: what it did is kept"
+			}
+			err = what
 		}
 		return nil, nil, errors.Join(err, f.Close())
 	}
@@ -84,11 +90,22 @@ func Looking(ctx context.Context, most time.Duration, tell func(string)) context
 
 // holder is who has a lock, as far as its file says. A git of a process that was killed has it for that one.
 func holder(f *os.File) string {
-	data, _ := io.ReadAll(io.NewSectionReader(f, 0, 20))
-	if pid, err := strconv.Atoi(string(data)); err == nil && pid > 0 {
+	if pid := holderPID(f); pid > 0 {
 		return fmt.Sprintf("process %d of troupe", pid)
 	}
 	return "another process of troupe"
+}
+
+// frozen reports whether who has a lock was stopped: nobody can tell whether it ever goes on.
+func frozen(f *os.File) bool {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", holderPID(f)))
+	return bytes.HasPrefix(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" T"))
+}
+
+func holderPID(f *os.File) int {
+	data, _ := io.ReadAll(io.NewSectionReader(f, 0, 20))
+	pid, _ := strconv.Atoi(string(data))
+	return pid
 }
 
 // holdCaller waits for the writes of others to the caller's repository.
