@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestFrozenHolder: a process that was stopped while it has a lock is not waited for as long as one that is at work, and
-// what has it go on is said.
+// TestFrozenHolder: a process that was stopped while it has a lock is not waited for as long as one that is at work,
+// and what has it go on is said.
 func TestFrozenHolder(t *testing.T) {
 	t.Parallel()
 	k := New(Options{Data: t.TempDir(), Folders: t.TempDir(), Now: time.Now})
