@@ -52,7 +52,7 @@ replies:
 	defer cancel()
 	a := openHome(t, home)
 	r, err := you(a).Begin(ctx, wire.Begin{Prompt: "go", Cwd: dir, Model: "script:s.yaml", Name: "job", AskMS: 600_000,
-		Permissions: wire.Permissions{Allow: []string{"Write(/a.txt)"}}})
+		Permissions: wire.Permissions{Allow: []string{"Write(/a.txt)"}, Deny: []string{"Bash(rm *)"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,8 +252,11 @@ func TestImportRefuses(t *testing.T) {
 		"cut off": {"cut off", func(*carriedFile) []byte { return data[:len(data)-40] }},
 		"half":    {"cut off", func(*carriedFile) []byte { return data[:len(data)/2] }},
 		"more":    {"behind its end", func(*carriedFile) []byte { return append(slices.Clone(data), data...) }},
-		"a part": {"was changed",
-			func(f *carriedFile) []byte { f.stale = true; f.parts["mail.jsonl"][3]++; return f.bytes() }},
+		"a part": {"it is not the one that was written", func(f *carriedFile) []byte {
+			f.stale = true
+			f.parts["mail.jsonl"] = bytes.Replace(f.parts["mail.jsonl"], []byte("hello"), []byte("hellp"), 1)
+			return f.bytes()
+		}},
 		"newer form": {"a newer version", func(f *carriedFile) []byte { f.manifest["format"] = 2; return f.bytes() }},
 		"newer event": {"a newer version", func(f *carriedFile) []byte {
 			f.set(root, "session.started", "x",
@@ -531,10 +534,15 @@ func TestImportGivesNothing(t *testing.T) {
 				st.Profile.Source != "another home" {
 				t.Errorf("%s: %+v in %s", id, st.Authority, st.Session.Cwd)
 			}
+			denied := false
 			for _, rule := range st.Authority.Rules {
 				if rule.Effect != troupe.Deny || rule.Folder != "" {
 					t.Errorf("%s has the rule %+v", id, rule)
 				}
+				denied = denied || rule.Text == "Bash(rm *)"
+			}
+			if id == root && !denied {
+				t.Error("what was denied there is not denied here")
 			}
 			if w := st.Session.Workspace; w.Folder != dir || w.Of != dir || w.Top != dir {
 				t.Errorf("%s works in %+v", id, w)

@@ -32,7 +32,10 @@ func TestAway(t *testing.T) {
 	b, other := newBench(t), newBench(t)
 	ws := b.made("sleeper")
 	b.work(ws)
+	put(t, filepath.Join(ws.Top, "a.txt"), "stashed\n")
+	b.git(ws.Top, "stash")
 	files, refs := b.filesOf(ws.Top), b.git(ws.Top, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads")
+	stash := b.git(ws.Top, "rev-parse", "stash@{0}^{tree}")
 	if gone, why, err := PutAway(t.Context(), b.keeper(), ws, b.opened(ws)); !gone || err != nil {
 		t.Fatalf("put away: %q, %v", why, err)
 	}
@@ -57,6 +60,9 @@ func TestAway(t *testing.T) {
 	}
 	if now := other.git(there.Top, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads"); now != refs {
 		t.Errorf("its branches:\n%s\nwere:\n%s", now, refs)
+	}
+	if got := other.git(there.Top, "rev-parse", "stash@{0}^{tree}"); got != stash {
+		t.Errorf("its stash is %s, was %s", got, stash)
 	}
 	if res := other.close(there); !res.Gone || res.Unkept != "" {
 		t.Errorf("its end: %+v", res)

@@ -127,6 +127,18 @@ func TestBranchOfAnother(t *testing.T) {
 	if res := b.close(ws); res.Branch != ws.Branch+"-3" || b.git(b.dir, "status", "--porcelain") != "" {
 		t.Errorf("checked out: %+v", res)
 	}
+	// What a person has committed on the branch that is the agent's own stays there.
+	b = newBench(t)
+	ws = b.made("mine")
+	put(t, filepath.Join(ws.Top, "one.txt"), "one\n")
+	res = b.close(ws)
+	theirs := b.git(b.dir, "commit-tree", "-p", res.Tip, "-m", "a person's", res.Tip+"^{tree}")
+	b.git(b.dir, "update-ref", "refs/heads/"+res.Branch, theirs)
+	b.open(ws)
+	put(t, filepath.Join(ws.Top, "two.txt"), "two\n")
+	if next := b.close(ws); next.Branch != ws.Branch+"-2" || b.git(b.dir, "rev-parse", res.Branch) != theirs {
+		t.Errorf("moved: %+v", next)
+	}
 	// A branch named “troupe” leaves no room below it.
 	b = newBench(t)
 	b.git(b.dir, "branch", "troupe")

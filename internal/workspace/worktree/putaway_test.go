@@ -137,3 +137,19 @@ func TestPutAwayKilled(t *testing.T) {
 		b.has(b.dir, lines)
 	}
 }
+
+// TestUnderway: whatever git has begun, and its refs do not tell of, keeps a folder from being put away.
+func TestUnderway(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD",
+		"sequencer", "BISECT_LOG"} {
+		dir := t.TempDir()
+		if what := underway(dir); what != "" {
+			t.Errorf("nothing: %q", what)
+		}
+		put(t, filepath.Join(dir, ".git", name), "x")
+		if underway(dir) == "" {
+			t.Errorf("%s is nothing", name)
+		}
+	}
+}
