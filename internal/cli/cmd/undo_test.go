@@ -84,8 +84,8 @@ func TestPlanThatIsRefused(t *testing.T) {
 // TestConfirm: only a yes is one.
 func TestConfirm(t *testing.T) {
 	t.Parallel()
-	for answer, want := range map[string]bool{"y\n": true, "Yes\n": true, " y ": true, "\n": false, "": false, "n\n": false,
-		"no\n": false, "yes please\n": false} {
+	for answer, want := range map[string]bool{"y\n": true, "Yes\n": true, " y ": true, "\n": false, "": false,
+		"n\n": false, "no\n": false, "yes please\n": false} {
 		var out bytes.Buffer
 		if got, err := confirm(strings.NewReader(answer), &out, "Sure?"); got != want || err != nil {
 			t.Errorf("%q: %t, %v", answer, got, err)
