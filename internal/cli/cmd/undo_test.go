@@ -92,3 +92,21 @@ func TestConfirm(t *testing.T) {
 		}
 	}
 }
+
+// TestGoesForGood: what a discard throws away is asked about, also if it is ignored files alone.
+func TestGoesForGood(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		w    wire.Worktree
+		want bool
+	}{
+		"unmerged":         {wire.Worktree{State: wire.WorktreeUnmerged}, true},
+		"ignored files":    {wire.Worktree{State: wire.WorktreeMerged, There: true, Kept: "it holds build/"}, true},
+		"a folder gone":    {wire.Worktree{State: wire.WorktreeMerged, Kept: "it was removed"}, false},
+		"all is elsewhere": {wire.Worktree{State: wire.WorktreeMerged, There: true}, false},
+	} {
+		if got := goesForGood(c.w); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

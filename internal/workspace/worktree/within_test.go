@@ -140,3 +140,41 @@ func TestSubjectOfCommit(t *testing.T) {
 		t.Errorf("the commit says %q", text)
 	}
 }
+
+// TestPruneKeepsWithin: a worktree that is merged stays while what was made from its folder is nowhere else.
+func TestPruneKeepsWithin(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	outer := b.made("outer")
+	put(t, filepath.Join(outer.Top, "new.txt"), "new\n")
+	inner, err := b.k.Plan(t.Context(), Wish{Owner: newID(t), Kind: troupe.WorkspaceTree, Name: "inner",
+		From: outer.Top})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.open(inner)
+	put(t, filepath.Join(inner.Top, "its.txt"), "its\n")
+	b.close(inner)
+	b.git(b.dir, "merge", "-q", b.close(outer).Branch)
+	if removed, why, err := b.k.Prune(t.Context(), outer.Owner, Ending{}); removed || err != nil ||
+		!strings.Contains(why, "what its agents have left stays") {
+		t.Errorf("the outer one: %v, %q, %v", removed, why, err)
+	}
+}
+
+// TestPruneOfTheUnknown: where git cannot say whether the project has the work, it has not.
+func TestPruneOfTheUnknown(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ws := b.made("lost")
+	put(t, filepath.Join(ws.Top, "new.txt"), "new\n")
+	b.close(ws)
+	b.shell(b.dir, "git for-each-ref --format='delete %(refname)' refs/troupe refs/heads/troupe | "+
+		"git update-ref --stdin; git reflog expire --expire=now --all; git gc -q --prune=now")
+	if row, err := b.k.Look(t.Context(), ws, Listing{}); err == nil && !row.Unmerged {
+		t.Errorf("it counts as merged: %+v", row)
+	}
+	if removed, why, _ := b.k.Prune(t.Context(), ws.Owner, Ending{}); removed {
+		t.Errorf("it is gone: %q", why)
+	}
+}
