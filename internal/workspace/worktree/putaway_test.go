@@ -67,6 +67,14 @@ func TestPutAway(t *testing.T) {
 		"a merge is under way": func(ws troupe.Workspace) {
 			put(t, filepath.Join(ws.Top, ".git", "MERGE_HEAD"), head+"\n")
 		},
+		"was made from it": func(ws troupe.Workspace) {
+			inner, err := k.Plan(t.Context(), Wish{Owner: newID(t), Kind: troupe.WorkspaceTree, Name: "inner",
+				From: ws.Top})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.open(inner)
+		},
 		"what it began with is kept in": func(ws troupe.Workspace) {
 			b.git(b.dir, "update-ref", "-d", refOf(ws, "base"))
 		},
