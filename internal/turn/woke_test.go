@@ -46,3 +46,27 @@ func TestWakingShifts(t *testing.T) {
 		t.Error("what an older copy of the state shares was changed")
 	}
 }
+
+// TestGiveSharesNothing: of what forks of one reply are given none sees what another does with it, and in a folder of
+// its own a fork has read there what its parent had read.
+func TestGiveSharesNothing(t *testing.T) {
+	t.Parallel()
+	o := Origin{files: map[string]string{"/ws/a": "parent"}, instructed: append(make([]string, 0, 8), "/ws/AGENTS.md")}
+	w := troupe.Workspace{Kind: troupe.WorkspaceTree, Of: "/ws", Top: "/own", Folder: "/own"}
+	var forks [2]State
+	for i := range forks {
+		forks[i].Session.Workspace = w
+		o.Give(&forks[i])
+		forks[i].Files["/ws/a"] = string(rune('a' + i))
+		forks[i].instructed = append(forks[i].instructed, string(rune('a'+i)))
+	}
+	for i, s := range forks {
+		own := string(rune('a' + i))
+		if s.Files["/ws/a"] != own || s.Files["/own/a"] != "parent" || len(s.instructed) != 2 || s.instructed[1] != own {
+			t.Errorf("fork %d knows %v and %q", i, s.Files, s.instructed)
+		}
+	}
+	if len(o.files) != 1 || o.files["/ws/a"] != "parent" || len(o.instructed) != 1 {
+		t.Errorf("what they share is %v and %q", o.files, o.instructed)
+	}
+}
