@@ -62,7 +62,8 @@ func TestGiveSharesNothing(t *testing.T) {
 	}
 	for i, s := range forks {
 		own := string(rune('a' + i))
-		if s.Files["/ws/a"] != own || s.Files["/own/a"] != "parent" || len(s.instructed) != 2 || s.instructed[1] != own {
+		if s.Files["/ws/a"] != own || s.Files["/own/a"] != "parent" || len(s.instructed) != 2 ||
+			s.instructed[1] != own {
 			t.Errorf("fork %d knows %v and %q", i, s.Files, s.instructed)
 		}
 	}
