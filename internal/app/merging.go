@@ -3,12 +3,14 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/session"
@@ -282,8 +284,9 @@ func placesOf(path string) []string {
 func touchOf(c worktree.Change, keep func([]byte) (string, error)) (t troupe.FileTouch, err error) {
 	t = troupe.FileTouch{Path: placesOf(c.Path)[0], Wrote: true, New: c.Was == "", Link: c.Link, WasLink: c.WasLink}
 	found, err := files.Look(t.Path)
-	if info, lerr := os.Lstat(t.Path); c.Was == "" && lerr == nil && info.IsDir() {
-		err = nil // all that is in this folder goes by the same merge
+	info, lerr := os.Lstat(t.Path)
+	if c.Was == "" && (lerr == nil && info.IsDir() || errors.Is(lerr, syscall.ENOTDIR)) {
+		err = nil // all that is in this folder, or the file in the place of one above, goes by the same merge
 	}
 	if err != nil {
 		return t, fmt.Errorf("%s: %w", c.Path, err)

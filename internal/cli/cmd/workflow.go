@@ -34,8 +34,8 @@ func newWorkflowList(c *console.Console) *cobra.Command {
 		Long: `List the workflows that can be run by name in this folder: files that end in .yaml or .yml. Of two with one
 name the one that comes later here counts:
 
-  yours:       ~/.claude/workflows, ~/.config/troupe/workflows
   the project: .claude/workflows, .troupe/workflows, from the repository's root down to this folder
+  yours:       ~/.claude/workflows, ~/.config/troupe/workflows
   managed:     workflows in /etc/claude-code and /etc/troupe`,
 		Example: "troupe workflow list\ntroupe workflow list --json",
 		RunE: inSettings(c, func(ctx context.Context, a api.API, _ []string) error {

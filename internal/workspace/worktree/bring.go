@@ -100,20 +100,20 @@ func sameObject(in io.Reader, id string) error {
 	if err != nil {
 		return err
 	}
-	plain := bufio.NewReader(z)
-	head, err := plain.ReadString(0)
+	plain := bufio.NewReaderSize(z, 64) // a small file may stand for a head without end
+	head, err := plain.ReadSlice(0)
 	if err != nil {
-		return err
+		return errors.New("it has no head")
 	}
-	_, size, _ := strings.Cut(strings.TrimSuffix(head, "\x00"), " ")
+	_, size, _ := strings.Cut(strings.TrimSuffix(string(head), "\x00"), " ")
 	most, err := strconv.ParseInt(size, 10, 64)
-	if err != nil || len(head) > 64 {
+	if err != nil {
 		return errors.New("it has no size")
 	}
 	if most > looseMost {
 		return errors.New("it is too large")
 	}
-	_, _ = io.WriteString(sum, head) // a hash takes everything
+	_, _ = sum.Write(head) // a hash takes everything
 	n, err := io.Copy(sum, io.LimitReader(plain, most+1))
 	switch {
 	case err != nil:

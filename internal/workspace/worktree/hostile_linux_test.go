@@ -378,6 +378,12 @@ func TestSameObject(t *testing.T) {
 			t.Errorf("%q passed", text)
 		}
 	}
+	// A head without end is not read to its end: the 256 MB that these bytes stand for would all be held.
+	endless := store(strings.Repeat("b", 256<<20))
+	total := endless.Len()
+	if err := sameObject(endless, id); err == nil || total-endless.Len() > 64<<10 {
+		t.Errorf("of a head without end %d of %d bytes were read: %v", total-endless.Len(), total, err)
+	}
 	if err := sameObject(strings.NewReader("no zlib"), id); err == nil {
 		t.Error("what is not packed passed")
 	}
