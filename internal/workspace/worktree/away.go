@@ -134,7 +134,7 @@ func Settle(k *Keeper, was troupe.Workspace, folder string) (troupe.Workspace, e
 
 // Unpack makes a keeper of what came from elsewhere. The folder is made when its session needs it. What is in the pack
 // is taken for what its content says, and has to be all that the refs need.
-func Unpack(ctx context.Context, k *Keeper, ws troupe.Workspace, a Away, pack io.ReadSeeker) (err error) {
+func Unpack(ctx context.Context, k *Keeper, ws troupe.Workspace, a Away, pack io.Reader) (err error) {
 	p, err := k.place(ws)
 	if err != nil {
 		return err
@@ -171,15 +171,7 @@ func Unpack(ctx context.Context, k *Keeper, ws troupe.Workspace, a Away, pack io
 	if err := errors.Join(writeKeeper(p, c), k.step("keeper")); err != nil {
 		return err
 	}
-	if err := checkPack(pack, len(a.Base)/2); err != nil {
-		return err
-	}
-	if _, err := pack.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	in := r
-	in.runner.In = pack
-	if err := in.run(ctx, "index-pack", "--stdin", "--threads=1"); err != nil {
+	if err := r.indexPack(ctx, pack, len(a.Base)/2, "--threads=1"); err != nil {
 		return err
 	}
 	all, err := reached(ctx, r, a.ids())

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/zlib"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,15 +12,45 @@ import (
 )
 
 // A few bytes of a pack can stand for as many as its author likes, by differences to differences, and git has each
-// object whole in memory that is one. So what a pack from elsewhere says of sizes is looked at before git reads it.
+// object whole in memory that is one. So what a pack of an agent's or from elsewhere says of sizes is looked at before
+// git reads it.
 const (
-	// packedObject is the most that an object may have which is a difference, or which one is from.
+	// packedObject is the most that an object may have which is a difference, or which one is from, or which git has
+	// whole in memory for another reason. The repositories that we make tell git to pack none above it as a difference.
 	packedObject = 128 << 20
 	// packedFree and packedRatio are the most that all of them may have: so much, and so much more for each byte.
 	packedFree, packedRatio = 4 << 30, 300
 )
 
 var errPack = errors.New("its objects are not packed as git packs them")
+
+// indexPack has git take apart a pack that is not ours, as far as checkPack has looked at it.
+func (r repo) indexPack(ctx context.Context, pack io.Reader, id int, options ...string) error {
+	out, in := io.Pipe()
+	checked := make(chan error, 1)
+	go func() {
+		both := io.TeeReader(pack, in)
+		err := checkPack(both, id)
+		if err == nil {
+			_, err = io.Copy(io.Discard, both) // the sum at its end
+		}
+		checked <- err
+		_ = in.CloseWithError(err) // it never fails
+	}()
+	r.runner.In = out
+	err := r.run(ctx, append([]string{"index-pack", "--stdin"}, options...)...)
+	select {
+	case wrong := <-checked: // else git ended before all was looked at
+		if wrong != nil {
+			return wrong
+		}
+		checked <- nil
+	default:
+	}
+	_ = out.Close() // it never fails
+	<-checked
+	return err
+}
 
 // checkPack looks at all that a pack holds, whose ids have so many bytes.
 func checkPack(pack io.Reader, id int) error {
@@ -75,7 +106,10 @@ func (c *counting) object(id int) (int64, error) {
 		}
 		size |= int64(b&0x7f) << shift
 	}
-	const byOffset, byID = 6, 7
+	const blob, byOffset, byID = 3, 6, 7
+	if kind < blob && size > packedObject {
+		return 0, fmt.Errorf("one of its commits or folders has %d bytes", size)
+	}
 	switch kind {
 	case byOffset:
 		for more := true; more; more = b&0x80 != 0 {

@@ -23,7 +23,7 @@ import (
 // bring copies the objects of an agent's repository to the keeper. Each is named by what is in it, by our own
 // reckoning; what it borrows from elsewhere is not looked at. One that is not what its name says stays behind, with
 // the reason: whether anything lacks it is found out by whoever wants to keep something.
-func (r repo) bring(ctx context.Context, agent *os.Root, p place) error {
+func (r repo) bring(ctx context.Context, agent *os.Root, p place, idBytes int) error {
 	var trouble error
 	folders, err := fs.ReadDir(agent.FS(), "objects")
 	if err != nil {
@@ -55,7 +55,7 @@ func (r repo) bring(ctx context.Context, agent *os.Root, p place) error {
 			}
 		}
 	}
-	return errors.Join(trouble, r.bringPacks(ctx, agent, p))
+	return errors.Join(trouble, r.bringPacks(ctx, agent, p, idBytes))
 }
 
 // looseMost is more than any object is that a person waits for: a small file may stand for a huge one.
@@ -110,7 +110,7 @@ func sameObject(in io.Reader, id string) error {
 	if err != nil {
 		return errors.New("it has no size")
 	}
-	if most > looseMost {
+	if most > looseMost || most > packedObject && !bytes.HasPrefix(head, []byte("blob ")) {
 		return errors.New("it is too large")
 	}
 	_, _ = sum.Write(head) // a hash takes everything
@@ -127,8 +127,8 @@ func sameObject(in io.Reader, id string) error {
 	return z.Close()
 }
 
-// bringPacks copies the packs, which git takes apart and names anew.
-func (r repo) bringPacks(ctx context.Context, agent *os.Root, p place) error {
+// bringPacks copies the packs, which git takes apart and names anew. Ids have so many bytes.
+func (r repo) bringPacks(ctx context.Context, agent *os.Root, p place, id int) error {
 	files, err := fs.ReadDir(agent.FS(), "objects/pack")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -147,7 +147,7 @@ func (r repo) bringPacks(ctx context.Context, agent *os.Root, p place) error {
 		if !strings.HasSuffix(name, ".pack") || !f.Type().IsRegular() || bytes.Contains(known, []byte(name+"\n")) {
 			continue
 		}
-		if err := r.bringPack(ctx, agent, "objects/pack/"+name); err != nil {
+		if err := r.bringPack(ctx, agent, "objects/pack/"+name, id); err != nil {
 			trouble = errors.Join(trouble, fmt.Errorf("%s: %w", name, err))
 			continue
 		}
@@ -156,12 +156,10 @@ func (r repo) bringPacks(ctx context.Context, agent *os.Root, p place) error {
 	return errors.Join(trouble, disk.Cache(list, known))
 }
 
-func (r repo) bringPack(ctx context.Context, agent *os.Root, name string) error {
+func (r repo) bringPack(ctx context.Context, agent *os.Root, name string, id int) error {
 	f, err := agent.OpenFile(name, readFlags, 0)
 	if err != nil {
 		return err
 	}
-	r.runner.In = f
-	_, err = r.out(ctx, "index-pack", "--stdin", "--fix-thin")
-	return errors.Join(err, f.Close())
+	return errors.Join(r.indexPack(ctx, f, id, "--fix-thin"), f.Close())
 }

@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"compress/zlib"
 	"context"
+	"crypto/sha1"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -359,6 +363,68 @@ func TestForeignObjects(t *testing.T) {
 	}
 }
 
+// TestPackOfAnAgentThatUnfolds: a few bytes of a pack that an agent made are not taken apart to a gigabyte.
+func TestPackOfAnAgentThatUnfolds(t *testing.T) {
+	b := newBench(t)
+	ws := b.made("unfolds")
+	if got := b.git(ws.Top, "config", "core.bigFileThreshold"); got != strconv.Itoa(packedObject) {
+		t.Errorf("its git packs files up to %s as differences", got)
+	}
+	put(t, filepath.Join(ws.Top, "mine.txt"), "mine\n")
+	b.git(ws.Top, "add", "-A")
+	b.git(ws.Top, "commit", "-qm", "mine")
+	b.git(ws.Top, "repack", "-adlq")
+	packed := func(data []byte) []byte {
+		var to bytes.Buffer
+		z := zlib.NewWriter(&to)
+		_, err := z.Write(data)
+		if err := errors.Join(err, z.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return to.Bytes()
+	}
+	// A blob, and a difference that copies it 4096 times to each byte of a gigabyte.
+	from := bytes.Repeat([]byte("x"), 1<<18)
+	delta := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(len(from))), 1<<30)
+	for range 1 << 14 {
+		delta = append(delta, 0x80|0x40, 1) // 65,536 from its begin
+	}
+	head := func(kind, size int) []byte {
+		h := []byte{byte(kind<<4 | size&15)}
+		for size >>= 4; size > 0; size >>= 7 {
+			h[len(h)-1] |= 0x80
+			h = append(h, byte(size&0x7f))
+		}
+		return h
+	}
+	of := sha1.Sum(append([]byte("blob 262144\x00"), from...))
+	pack := slices.Concat([]byte("PACK\x00\x00\x00\x02\x00\x00\x00\x02"), head(3, len(from)), packed(from),
+		head(7, len(delta)), of[:], packed(delta))
+	sum := sha1.Sum(pack)
+	put(t, filepath.Join(ws.Top, ".git/objects/pack/pack-bomb.pack"), string(append(pack, sum[:]...)))
+	agent, err := os.OpenRoot(filepath.Join(ws.Top, ".git"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer agent.Close()
+	p, err := b.k.place(ws)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := b.k.keeper(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = r.bringPack(t.Context(), agent, "objects/pack/pack-bomb.pack", 20)
+	if err == nil || !strings.Contains(err.Error(), "packed as a difference") {
+		t.Error(err)
+	}
+	// What is needed comes all the same, and the bomb keeps nothing from being saved.
+	if res := b.close(ws); res.Kept != "" || b.show(res.Tip, "mine.txt") != "mine\n" {
+		t.Errorf("result: %+v", res)
+	}
+}
+
 // TestSameObject: an object is what its name says, or stays behind.
 func TestSameObject(t *testing.T) {
 	store := func(text string) *bytes.Buffer {
@@ -373,7 +439,7 @@ func TestSameObject(t *testing.T) {
 		t.Errorf("the one that it is: %v", err)
 	}
 	for _, text := range []string{"blob 4\x00fop\n", "blob 3\x00foo\n", "blob 5\x00foo\n", "blob\x00foo\n", "foo", "",
-		"blob -1\x00", strings.Repeat("b", 100) + " 4\x00foo\n"} {
+		"blob -1\x00", "tree 200000000\x00", strings.Repeat("b", 100) + " 4\x00foo\n"} {
 		if err := sameObject(store(text), id); err == nil {
 			t.Errorf("%q passed", text)
 		}

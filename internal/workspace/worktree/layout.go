@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -150,6 +151,7 @@ func settingsFile(y carry) []byte {
 		all = map[string]string{}
 	}
 	all["core.repositoryformatversion"] = "0"
+	all["core.bigfilethreshold"] = strconv.Itoa(packedObject)
 	if y.format != "sha1" {
 		all["core.repositoryformatversion"], all["extensions.objectformat"] = "1", y.format
 	}

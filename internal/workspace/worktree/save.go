@@ -245,7 +245,7 @@ func (p place) keep(ctx context.Context, r repo, rec *record, folder string, nex
 	var bad map[string]bool
 	var trouble error
 	if len(lack) > 0 {
-		trouble = r.bring(ctx, agent, p)
+		trouble = r.bring(ctx, agent, p, len(rec.Base.Commit)/2)
 		bad = p.incomplete(ctx, r, lack, slices.Collect(maps.Values(next)), rec.Tips)
 		lost := slices.ContainsFunc(slices.Collect(maps.Values(want)), func(id string) bool { return bad[id] })
 		if !lost {
