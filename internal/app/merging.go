@@ -3,14 +3,12 @@ package app
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/session"
@@ -46,7 +44,7 @@ func (m merger) Merge(env tool.Env, name, take string) (out toolworktree.Merging
 		return out, nil
 	}
 	for _, c := range got.Changes {
-		out.Writes = append(out.Writes, placesOf(c.Path)...)
+		out.Writes = append(out.Writes, placesOf(c)...)
 	}
 	if row.Workspace.Merge == troupe.MergeAsk {
 		out.Ask = "the agent of " +
@@ -269,10 +267,13 @@ func sweepBeside(paths []string) {
 }
 
 // placesOf are all names of a file that a merge writes, its own first: a merge replaces a link, and a rule may be about
-// the link or about what it leads to. A folder of its path may be a link too, also one that the same merge removes.
-func placesOf(path string) []string {
-	out := []string{filepath.Join(tool.Resolve(filepath.Dir(path)), filepath.Base(path))}
-	for _, other := range []string{path, tool.Resolve(path)} {
+// the link or about what it leads to. A link above it that the same merge removes leads to it from nowhere.
+func placesOf(c worktree.Change) []string {
+	if c.Above != "" {
+		return []string{ownPlace(c.Above) + strings.TrimPrefix(c.Path, c.Above), c.Path}
+	}
+	out := []string{ownPlace(c.Path)}
+	for _, other := range []string{c.Path, tool.Resolve(c.Path)} {
 		if !slices.Contains(out, other) {
 			out = append(out, other)
 		}
@@ -280,13 +281,20 @@ func placesOf(path string) []string {
 	return out
 }
 
+// ownPlace is where a file is, be it a link.
+func ownPlace(path string) string {
+	return filepath.Join(tool.Resolve(filepath.Dir(path)), filepath.Base(path))
+}
+
 // touchOf is what the log says of one file that a merge writes. What it held is kept first.
 func touchOf(c worktree.Change, keep func([]byte) (string, error)) (t troupe.FileTouch, err error) {
-	t = troupe.FileTouch{Path: placesOf(c.Path)[0], Wrote: true, New: c.Was == "", Link: c.Link, WasLink: c.WasLink}
-	found, err := files.Look(t.Path)
-	info, lerr := os.Lstat(t.Path)
-	if c.Was == "" && (lerr == nil && info.IsDir() || errors.Is(lerr, syscall.ENOTDIR)) {
-		err = nil // all that is in this folder, or the file in the place of one above, goes by the same merge
+	t = troupe.FileTouch{Path: placesOf(c)[0], Wrote: true, New: c.Was == "", Link: c.Link, WasLink: c.WasLink}
+	var found files.Found
+	if c.Above == "" {
+		found, err = files.Look(t.Path)
+	}
+	if info, e := os.Lstat(t.Path); c.Was == "" && e == nil && info.IsDir() {
+		err = nil // all that is in this folder goes by the same merge
 	}
 	if err != nil {
 		return t, fmt.Errorf("%s: %w", c.Path, err)

@@ -212,7 +212,7 @@ func (w *workspaces) Merge(ctx context.Context, s troupe.Session, into session.I
 	}
 	keep := w.app.contents(s.Root).Put
 	for _, c := range got.Changes {
-		places := placesOf(c.Path)
+		places := placesOf(c)
 		out.Leads = append(out.Leads, places[1:]...)
 		t, err := touchOf(c, keep)
 		if err != nil {

@@ -30,7 +30,7 @@ func (l looking) rewritten(ctx context.Context, row worktree.Row, m worktree.Mer
 		return false
 	}
 	taken := func(path string) bool {
-		path = placesOf(path)[0]
+		path = ownPlace(path)
 		return slices.ContainsFunc(h.merges[i].steps, func(o step) bool { return o.path == path }) &&
 			slices.ContainsFunc(h.steps, func(o step) bool {
 				return o.path == path && o.of != h.merges[i] && o.agent != "" && o.at.After(h.merges[i].at)

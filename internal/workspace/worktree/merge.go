@@ -42,6 +42,8 @@ type Change struct {
 	// to that.
 	Was     string
 	WasLink bool
+	// Above is the file or link above it that goes by the same merge, so that nothing is there yet; "": none.
+	Above string
 	// Content is what it is to hold: of a link, where it leads. Gone: it is to be removed.
 	Content []byte
 	Gone    bool

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/disk"
@@ -170,12 +169,15 @@ func (s *side) change(ctx context.Context, d delta, out string) (c Change, why s
 	if other := s.folded[strings.ToLower(d.name)]; !c.Gone && other != "" && other != d.name {
 		return c, "its name is that of " + other + " but for case, and this folder does not tell them apart", nil
 	}
-	if why, err := s.way(d.name); why != "" || err != nil {
+	if c.Above, why, err = s.way(d.name); why != "" || err != nil {
 		return c, why, err
 	}
-	info, err := os.Lstat(path)
+	var info fs.FileInfo
+	if err = fs.ErrNotExist; c.Above == "" { // else a look would follow the link
+		info, err = os.Lstat(path)
+	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR): // or a file is to make way for its folder
+	case errors.Is(err, fs.ErrNotExist):
 		if d.was.id != "" {
 			return c, whyRemoved, nil
 		}
@@ -201,29 +203,30 @@ func (s *side) change(ctx context.Context, d delta, out string) (c Change, why s
 	return c, "", err
 }
 
-// way looks at the folders above a file: none may be a link, and a file only if it goes.
-func (s *side) way(name string) (why string, err error) {
+// way looks at the folders above a file: none may be a link or a file, unless that goes, which is said then.
+func (s *side) way(name string) (goes, why string, err error) {
 	for i := range len(name) {
 		if name[i] != '/' {
 			continue
 		}
 		above := name[:i]
-		info, err := os.Lstat(filepath.Join(s.top, above))
+		path := filepath.Join(s.top, above)
+		info, err := os.Lstat(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return "", nil
+			return "", "", nil
 		case err != nil:
-			return "", err
+			return "", "", err
 		case info.IsDir():
 		case s.goes(above):
-			return "", nil
+			return path, "", nil
 		case info.Mode()&fs.ModeSymlink != 0:
-			return above + " is a link in this folder, and nothing is written through one", nil
+			return "", above + " is a link in this folder, and nothing is written through one", nil
 		default:
-			return above + " is a file here", nil
+			return "", above + " is a file here", nil
 		}
 	}
-	return "", nil
+	return "", "", nil
 }
 
 // goes reports whether a file is removed, or becomes something else.
