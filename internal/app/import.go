@@ -196,6 +196,9 @@ func (x *importing) place(was troupe.Workspace) (troupe.Workspace, error) {
 	ws, err := worktree.Settle(x.a.keeper, was, x.o.Cwd)
 	if err == nil && ws.Kind.Made() {
 		x.making.Owners = append(x.making.Owners, ws.Owner)
+		if ws.Name != was.Name {
+			x.note("its worktree %s is %s here: that name is taken", was.Name, ws.Name)
+		}
 	}
 	x.places[was.Owner] = ws
 	return ws, err
@@ -509,8 +512,11 @@ func sweepImport(ctx context.Context, a *App, dir string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := a.trees.session(ctx, m.Root); !isNotFound(err) {
-		return errors.Join(err, disk.RemoveTree(dir))
+	switch _, err := a.trees.session(ctx, m.Root); {
+	case err == nil:
+		return disk.RemoveTree(dir)
+	case !isNotFound(err):
+		return err // what to remove is not forgotten
 	}
 	errs := []error{a.removeOutputs(m.Sessions), scratchpadsOf(a).remove(m.Root)}
 	for _, owner := range m.Owners {

@@ -56,7 +56,7 @@ func (m merger) Merge(env tool.Env, name, take string) (out toolworktree.Merging
 		touched, err := applyMerge(ctx, m.app.keeper, row.Workspace.Of, got.Changes, keep)
 		brought(context.WithoutCancel(ctx), m.app, row.Workspace, got.Changes[:len(touched)])
 		if err == nil && take != "" {
-			err = m.app.keeper.Decline(ctx, row.Workspace, got.own)
+			err = m.app.keeper.Decline(ctx, row.Workspace, got.Own)
 		}
 		return touched, err
 	}

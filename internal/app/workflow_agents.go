@@ -34,8 +34,9 @@ type keptWorkflow struct {
 func keptWorkflows(dirs config.Dirs, cwd string) []keptWorkflow {
 	byName := make(map[string]workflowFile)
 	eachWorkflow(dirs, cwd, func(s front.Source, path string) {
-		if f, err := readWorkflow(s, path); err == nil {
-			byName[f.Name] = f
+		f, err := readWorkflow(s, path)
+		if byName[f.Name] = f; err != nil { // nothing weaker takes its place
+			delete(byName, f.Name)
 		}
 	}, func(error) {})
 	var out []keptWorkflow

@@ -44,6 +44,10 @@ func TestKeptWorkflows(t *testing.T) {
 	if len(says) != 2 || says["one"] != "project's" || says["two"] != "own" {
 		t.Errorf("kept are %v", says)
 	}
+	write(dirs.Config, "one", "x\nsteps: broken") // the project's is not run in its place
+	if kept := keptWorkflows(dirs, project); len(kept) != 1 || kept[0].Name != "two" {
+		t.Errorf("beside a broken one of the user's are kept %+v", kept)
+	}
 	for i := range 2 * mostWorkflows {
 		write(filepath.Join(project, ".troupe"), fmt.Sprintf("w%03d", i), "project's")
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,14 +42,14 @@ func (a using) Workflows(_ context.Context, q wire.WorkflowQuery) (wire.Workflow
 	var found []workflowFile
 	take := func(s front.Source, path string) {
 		f, err := readWorkflow(s, path)
-		if err != nil {
-			out.Problems = append(out.Problems, err.Error())
-			return
-		}
 		if i := slices.IndexFunc(found, func(o workflowFile) bool { return o.Name == f.Name }); i >= 0 &&
 			s.Scope != "" {
 			f.Shadows = append([]string{found[i].Source}, found[i].Shadows...)
-			found = slices.Delete(found, i, i+1)
+			found = slices.Delete(found, i, i+1) // for a broken one too: nothing weaker is run in its place
+		}
+		if err != nil {
+			out.Problems = append(out.Problems, err.Error())
+			return
 		}
 		found = append(found, f)
 	}
@@ -197,8 +198,10 @@ func workflowText(s front.Source, path string) (text []byte, err error) {
 	return text, err
 }
 
+// readWorkflow reads a workflow. Of one that is broken it gives the name.
 func readWorkflow(s front.Source, path string) (workflowFile, error) {
-	var out workflowFile
+	base := filepath.Base(path)
+	out := workflowFile{Workflow: wire.Workflow{Name: cmp.Or(workflowName(base), base)}}
 	var err error
 	if out.text, err = workflowText(s, path); err != nil {
 		if perr, ok := errors.AsType[*fs.PathError](err); ok {
@@ -213,13 +216,8 @@ func readWorkflow(s front.Source, path string) (workflowFile, error) {
 	if err != nil {
 		return out, err //nolint:wrapcheck // it names the file and its line
 	}
-	base := filepath.Base(path)
-	out.Workflow = wire.Workflow{Name: workflowName(base), Description: f.Description, Source: path,
-		Scope: string(s.Scope),
+	out.Workflow = wire.Workflow{Name: out.Name, Description: f.Description, Source: path, Scope: string(s.Scope),
 		Steps: make([]wire.WorkflowStep, len(f.Steps))}
-	if out.Name == "" {
-		out.Name = base
-	}
 	for _, in := range f.Inputs {
 		out.Inputs = append(out.Inputs, wire.WorkflowInput(in))
 	}

@@ -184,7 +184,7 @@ func (l looking) bring(ctx context.Context, w troupe.Workspace, merged taking, c
 	if err != nil {
 		out.Stopped, err = err.Error(), nil
 	} else if decides {
-		err = l.keeper.Decline(ctx, w, merged.own)
+		err = l.keeper.Decline(ctx, w, merged.Own)
 	}
 	brought(ctx, l.app, w, done)
 	return err

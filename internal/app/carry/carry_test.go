@@ -229,6 +229,50 @@ func TestLogAnew(t *testing.T) {
 	}
 }
 
+// TestWriteWhatIsRead: a file is written only if it would be read.
+func TestWriteWhatIsRead(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(s *Stage) error{
+		"": func(*Stage) error { return nil },
+		"too long": func(s *Stage) error {
+			s.Name = strings.Repeat("n", 401)
+			return nil
+		},
+		"hold": func(s *Stage) error {
+			return s.Put(Folders+string(testRoot)+".pack", func(w io.Writer) error {
+				_, err := io.CopyN(w, zeros{}, 2*freeRatio)
+				return err
+			})
+		},
+		"has no log": func(s *Stage) error {
+			s.Sessions = append(s.Sessions, "0123456789ac")
+			return nil
+		},
+	} {
+		s := NewStage(t.TempDir())
+		s.Root, s.Sessions = testRoot, []troupe.SessionID{testRoot}
+		err := errors.Join(s.Put(LogPart(testRoot), func(io.Writer) error { return nil }), change(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var to bytes.Buffer
+		err = s.Write(&to)
+		if (err == nil) != (name == "") || err != nil && !strings.Contains(err.Error(), name) {
+			t.Errorf("%q: %v", name, err)
+		}
+		if _, rerr := Read(&to, t.TempDir()); (rerr == nil) != (err == nil) {
+			t.Errorf("%q is written: %v; and read: %v", name, err, rerr)
+		}
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) {
+	clear(b)
+	return len(b), nil
+}
+
 // FuzzRead: whatever a file holds, reading it comes to an end, and what is made of it gives no leave.
 func FuzzRead(f *testing.F) {
 	f.Add(file(aLog))

@@ -246,9 +246,14 @@ func (s *Stage) Open(name string) (*os.File, error) {
 
 // Write writes the file.
 func (s *Stage) Write(w io.Writer) (err error) {
-	z := gzip.NewWriter(w)
-	t := tar.NewWriter(z)
+	packed := counter{w: w}
+	z := gzip.NewWriter(&packed)
+	plain := counter{w: z}
+	t := tar.NewWriter(&plain)
 	s.Format, s.Events = Format, len(troupe.Kinds())
+	if err := s.check(); err != nil {
+		return unreadable(err)
+	}
 	head, err := json.MarshalIndent(s.Manifest, "", "\t")
 	if err != nil {
 		return err
@@ -272,7 +277,23 @@ func (s *Stage) Write(w io.Writer) (err error) {
 			return err
 		}
 	}
-	return errors.Join(t.Close(), z.Close())
+	err = errors.Join(t.Close(), z.Close())
+	if err == nil && plain.n > freeRatio && plain.n > mostRatio*packed.n {
+		err = unreadable(tooDense(packed.n, plain.n))
+	}
+	return err
+}
+
+// unreadable is the error of a file that is not written, for it would not be read.
+func unreadable(err error) error {
+	if user, ok := errors.AsType[*troupe.UserError](err); ok {
+		return errors.New(user.Problem)
+	}
+	return err
+}
+
+func tooDense(packed, plain int64) error {
+	return refuse(fmt.Sprintf("it is too large: %d bytes of it hold %d", packed, plain))
 }
 
 // Read takes a file apart into an empty folder.
@@ -340,9 +361,15 @@ func (s *Stage) readManifest(t *tar.Reader) error {
 	if err := json.Unmarshal(data, &s.Manifest); err != nil {
 		return refuse("what it says of itself cannot be read: " + err.Error())
 	}
-	switch {
-	case s.Format > Format:
+	if s.Format > Format {
 		return newer(fmt.Sprintf("its form is %d, and this troupe knows %d", s.Format, Format))
+	}
+	return s.check()
+}
+
+// check looks at what the manifest says. A file is written only if it would be read.
+func (s *Stage) check() error {
+	switch {
 	case s.Format < 1:
 		return refuse("it is none that `troupe export` has written")
 	case len(s.Sessions) == 0 || len(s.Sessions) > mostSessions || s.Sessions[0] != s.Root:
@@ -448,7 +475,7 @@ type opened struct {
 func (o *opened) Read(b []byte) (int, error) {
 	n, err := o.r.Read(b)
 	if o.n += int64(n); o.n > mostAll || o.n > freeRatio && o.n > mostRatio*o.from.n {
-		return n, refuse(fmt.Sprintf("it is too large: %d bytes of it hold %d", o.from.n, o.n))
+		return n, tooDense(o.from.n, o.n)
 	}
 	return n, err
 }

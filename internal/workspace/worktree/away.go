@@ -117,12 +117,21 @@ func Settle(k *Keeper, was troupe.Workspace, folder string) (troupe.Workspace, e
 	if err := checkName(was.Name); err != nil {
 		return ws, err
 	}
-	if err := k.name(&ws, Wish{Owner: was.Owner, Name: was.Name, Exact: true}); err != nil {
-		return ws, err
-	}
-	p, err := k.place(ws)
-	if err != nil {
-		return ws, err
+	var p place
+	for _, exact := range []bool{true, false} { // with something of its id behind it, if another one has the name
+		err := k.name(&ws, Wish{Owner: was.Owner, Name: was.Name, Exact: exact})
+		if err == nil {
+			p, err = k.place(ws)
+		}
+		if err == nil {
+			err = errors.Join(k.apart(ws), p.free())
+		}
+		if err != nil && !exact {
+			return ws, err
+		}
+		if err == nil {
+			break
+		}
 	}
 	for _, there := range []string{p.folder, k.spent(ws.Owner)} {
 		if _, err := os.Lstat(there); !errors.Is(err, fs.ErrNotExist) {
@@ -146,9 +155,6 @@ func Unpack(ctx context.Context, k *Keeper, ws troupe.Workspace, a Away, pack io
 	defer release()
 	refs := carriedRefs(a.Kept)
 	a.Kept = refs
-	if err := errors.Join(k.apart(ws), p.free()); err != nil {
-		return err
-	}
 	if !isID(a.Base) || a.Tip != "" && !isID(a.Tip) {
 		return fmt.Errorf("%.80q and %.80q are no ids of git's", a.Base, a.Tip)
 	}
@@ -171,7 +177,7 @@ func Unpack(ctx context.Context, k *Keeper, ws troupe.Workspace, a Away, pack io
 	if err := errors.Join(writeKeeper(p, c), k.step("keeper")); err != nil {
 		return err
 	}
-	if err := r.indexPack(ctx, pack, len(a.Base)/2, "--threads=1"); err != nil {
+	if err := indexPack(ctx, r, pack, len(a.Base)/2, "--threads=1"); err != nil {
 		return err
 	}
 	all, err := reached(ctx, r, a.ids())
@@ -196,6 +202,14 @@ func Unpack(ctx context.Context, k *Keeper, ws troupe.Workspace, a Away, pack io
 		if rec.Result.Tip != a.Base {
 			rec.Result.Unkept = "it came from another home, and was not brought here yet" // a look or a merge does it
 		}
+	}
+	_, unname, err := k.hold(ctx, "names-"+k.project(ws.Of))
+	if err != nil {
+		return err
+	}
+	defer unname()
+	if err := errors.Join(k.apart(ws), p.free()); err != nil {
+		return err
 	}
 	return errors.Join(refs.write(p), k.write(p, rec), k.step("unpacked"))
 }

@@ -25,7 +25,7 @@ const (
 var errPack = errors.New("its objects are not packed as git packs them")
 
 // indexPack has git take apart a pack that is not ours, as far as checkPack has looked at it.
-func (r repo) indexPack(ctx context.Context, pack io.Reader, id int, options ...string) error {
+func indexPack(ctx context.Context, r repo, pack io.Reader, id int, options ...string) error {
 	out, in := io.Pipe()
 	checked := make(chan error, 1)
 	go func() {

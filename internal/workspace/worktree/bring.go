@@ -161,5 +161,5 @@ func (r repo) bringPack(ctx context.Context, agent *os.Root, name string, id int
 	if err != nil {
 		return err
 	}
-	return errors.Join(r.indexPack(ctx, f, id, "--fix-thin"), f.Close())
+	return errors.Join(indexPack(ctx, r, f, id, "--fix-thin"), f.Close())
 }

@@ -67,6 +67,8 @@ type Merged struct {
 	Files, Added, Removed int
 	// Declined are files of which the caller has kept its own side, and has another content than the workspace.
 	Declined []string
+	// Own is what the workspace has of the files of which Into.Ours takes the caller's side, for Decline.
+	Own map[string]string
 	// Already: the caller has all of it, but for what it declined.
 	Already bool
 }
@@ -113,9 +115,10 @@ type merging struct {
 	given  string // the base, with what was handed of the caller's and taken over
 	ours   string
 	theirs string
-	raw    string          // what the workspace has, with markers that were handed to it; theirs is without
-	marks  []string        // the files that have them
-	came   map[string]came // whose work is on the caller's side of files that conflict, by their paths
+	raw    string            // what the workspace has, with markers that were handed to it; theirs is without
+	marks  []string          // the files that have them
+	own    map[string]string // see Merged
+	came   map[string]came   // whose work is on the caller's side of files that conflict, by their paths
 }
 
 // merging prepares a computation, and does it while nothing else goes on with the workspace.
@@ -362,7 +365,7 @@ func (m *merging) look(ctx context.Context) (scan, error) {
 
 // merge does it: two trees with the base between them, then what that changes in the caller's folder.
 func (m *merging) merge(ctx context.Context) (Merged, error) {
-	out := Merged{Snapshot: m.ours, Result: m.ours}
+	out := Merged{Snapshot: m.ours, Result: m.ours, Own: m.own}
 	if err := layAttributes(ctx, m.r, m.ours); err != nil {
 		return out, err
 	}

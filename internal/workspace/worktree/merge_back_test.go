@@ -239,19 +239,26 @@ func TestHandBackJudged(t *testing.T) {
 	}
 }
 
-// TestRecall: what was declined is a change again once that was recalled, also for the process after this one.
+// TestRecall: what was declined is a change again once that was recalled, or is another by then, also for the process
+// after this one.
 func TestRecall(t *testing.T) {
 	b := newBench(t)
 	ws := b.made("recalled")
-	put(t, filepath.Join(ws.Top, "a.txt"), "the agent's\n")
+	file := filepath.Join(ws.Top, "a.txt")
+	put(t, file, "the agent's\n")
 	paths := []string{filepath.Join(b.dir, "a.txt")}
+	own := b.merge(ws, Into{Ours: paths}).Own
 	for _, step := range []struct {
-		do   func(k *Keeper) error
-		want int
+		agent string
+		do    func(k *Keeper) error
+		want  int
 	}{
-		{func(k *Keeper) error { return k.Decline(t.Context(), ws, paths) }, 0},
-		{func(k *Keeper) error { return k.Recall(t.Context(), ws, paths) }, 1},
+		{"the agent's\n", func(k *Keeper) error { return k.Decline(t.Context(), ws, own) }, 0},
+		{"the agent's\n", func(k *Keeper) error { return k.Recall(t.Context(), ws, paths) }, 1},
+		// Between the merge and the decision the agent goes on: that nobody has declined.
+		{"another of the agent's\n", func(k *Keeper) error { return k.Decline(t.Context(), ws, own) }, 1},
 	} {
+		put(t, file, step.agent)
 		if err := step.do(b.k); err != nil {
 			t.Fatal(err)
 		}

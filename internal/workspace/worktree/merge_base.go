@@ -46,6 +46,7 @@ func (m *merging) settleBase(ctx context.Context) error {
 		}
 	}
 	chosen := map[string]entry{}
+	m.own = map[string]string{}
 	if !m.in.Anew {
 		var err error
 		if chosen, err = m.declined(ctx); err != nil {
@@ -66,6 +67,9 @@ func (m *merging) settleBase(ctx context.Context) error {
 		}
 		for _, name := range names {
 			chosen[name] = have[name]
+			if pick.from == m.theirs {
+				m.own[name] = have[name].mode + " " + have[name].id
+			}
 		}
 	}
 	var err error
@@ -73,34 +77,39 @@ func (m *merging) settleBase(ctx context.Context) error {
 	return err
 }
 
-// Decline remembers of which files the caller has taken its own side: what the workspace has of them now is no change
-// any more. What was declined before and is not among them was decided anew, and is no more declined.
-func (k *Keeper) Decline(ctx context.Context, ws troupe.Workspace, paths []string) error {
-	return k.merging(ctx, ws, Into{}, func(m *merging) error {
-		var names []string
-		for _, path := range paths {
-			names = append(names, strings.TrimPrefix(path, m.in.Folder+"/"))
-		}
-		have, err := m.r.entries(ctx, m.theirs, names)
-		if err != nil {
-			return err
-		}
-		m.rec.Declined = map[string]string{}
-		for _, name := range names {
-			m.rec.Declined[name] = have[name].mode + " " + have[name].id
-		}
-		return m.k.write(m.p, m.rec)
-	})
+// Decline remembers of which files the caller has taken its own side, as Merged.Own of that merge has them: what the
+// workspace had of them then is no change any more. What was declined before and is not among them was decided anew,
+// and is no more declined.
+func (k *Keeper) Decline(ctx context.Context, ws troupe.Workspace, own map[string]string) error {
+	return note(ctx, k, ws, func(rec *record) { rec.Declined = own })
 }
 
 // Recall forgets that files were declined.
 func (k *Keeper) Recall(ctx context.Context, ws troupe.Workspace, paths []string) error {
-	return k.merging(ctx, ws, Into{}, func(m *merging) error {
+	return note(ctx, k, ws, func(rec *record) {
 		for _, path := range paths {
-			delete(m.rec.Declined, strings.TrimPrefix(path, m.in.Folder+"/"))
+			delete(rec.Declined, strings.TrimPrefix(path, ws.Of+"/"))
 		}
-		return m.k.write(m.p, m.rec)
 	})
+}
+
+// note changes what is remembered of a workspace.
+func note(ctx context.Context, k *Keeper, ws troupe.Workspace, change func(rec *record)) error {
+	p, err := k.place(ws)
+	if err != nil {
+		return err
+	}
+	_, release, err := k.hold(ctx, string(ws.Owner))
+	if err != nil {
+		return err
+	}
+	defer release()
+	rec, err := readRecord(p.folder)
+	if err != nil {
+		return err
+	}
+	change(rec)
+	return k.write(p, rec)
 }
 
 // keptOwn are the files that were declined and of which the two sides have not the same by now.
@@ -292,26 +301,17 @@ func (m *merging) offer() error {
 // Brought remembers that changes of a workspace were written, so that who changed a file can be named when another
 // conflicts with it.
 func Brought(ctx context.Context, k *Keeper, ws troupe.Workspace, changes []Change) error {
-	p, err := k.place(ws)
-	if err != nil || len(changes) == 0 {
-		return err
+	if len(changes) == 0 {
+		return nil
 	}
-	_, release, err := k.hold(ctx, string(ws.Owner))
-	if err != nil {
-		return err
-	}
-	defer release()
-	rec, err := readRecord(p.folder)
-	if err != nil {
-		return err
-	}
-	for _, c := range changes {
-		if !slices.Contains(rec.Brought, c.Path) {
-			rec.Brought = append(rec.Brought, c.Path)
+	return note(ctx, k, ws, func(rec *record) {
+		for _, c := range changes {
+			if !slices.Contains(rec.Brought, c.Path) {
+				rec.Brought = append(rec.Brought, c.Path)
+			}
 		}
-	}
-	rec.Brought = rec.Brought[max(0, len(rec.Brought)-broughtMost):]
-	return k.write(p, rec)
+		rec.Brought = rec.Brought[max(0, len(rec.Brought)-broughtMost):]
+	})
 }
 
 // broughtMost is of how many files it is remembered that a workspace changed them.
