@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store/internal/table"
 )
 
 // shownDamage is how many damaged places Check names.
@@ -24,8 +25,8 @@ func (s *Store) Check(ctx context.Context) (damage []string, whole bool, err err
 	defer func() { err = errors.Join(err, c.close()) }()
 	c.ctx = ctx // what is checked may be large
 	more := 0
-	err = c.query(func(r row) error {
-		switch text := strings.TrimPrefix(r.text(0), "*** in database main ***\n"); {
+	err = c.query(func(r table.Row) error {
+		switch text := strings.TrimPrefix(r.Text(0), "*** in database main ***\n"); {
 		case text == "ok":
 		case len(damage) < shownDamage:
 			damage = append(damage, text)
@@ -37,10 +38,10 @@ func (s *Store) Check(ctx context.Context) (damage []string, whole bool, err err
 	if more > 0 {
 		damage = append(damage, fmt.Sprintf("%d more", more))
 	}
-	decode := func(what string) func(row) error {
-		return func(r row) error {
-			if !json.Valid(r.bytes(1)) {
-				damage = append(damage, fmt.Sprintf("%s %s cannot be decoded", what, r.text(0)))
+	decode := func(what string) func(table.Row) error {
+		return func(r table.Row) error {
+			if !json.Valid(r.Bytes(1)) {
+				damage = append(damage, fmt.Sprintf("%s %s cannot be decoded", what, r.Text(0)))
 			}
 			return nil
 		}
@@ -55,9 +56,9 @@ func (s *Store) Check(ctx context.Context) (damage []string, whole bool, err err
 		err = c.query(decode("document"), "SELECT hash, body FROM bodies")
 	}
 	if err == nil {
-		err = c.query(func(r row) error {
+		err = c.query(func(r table.Row) error {
 			damage = append(damage, fmt.Sprintf("session %s: the end of its log is missing: mail stands as read by "+
-				"event %d, and the last one is %d", r.text(0), r.int64(1), r.int64(2)))
+				"event %d, and the last one is %d", r.Text(0), r.Int64(1), r.Int64(2)))
 			return nil
 		}, `SELECT s.id, max(m.delivered), s.seq FROM sessions s JOIN mail m ON m.root = s.root AND m.receiver = s.id
 			WHERE m.delivered > s.seq GROUP BY s.root, s.id`)

@@ -9,6 +9,8 @@ import (
 	"net/url"
 
 	"modernc.org/sqlite"
+
+	"github.com/troupe-dev/troupe/internal/store/internal/table"
 )
 
 // conn is one connection with the statements it has prepared so far. It speaks to the
@@ -28,24 +30,6 @@ type statement interface {
 	driver.Stmt
 	driver.StmtExecContext
 	driver.StmtQueryContext
-}
-
-// row is one row of a result, valid until the next one. The tables are STRICT, so a column
-// always has its declared type.
-type row []driver.Value
-
-func (r row) text(i int) string  { s, _ := r[i].(string); return s }
-func (r row) int64(i int) int64  { n, _ := r[i].(int64); return n }
-func (r row) int(i int) int      { return int(r.int64(i)) }
-func (r row) bytes(i int) []byte { b, _ := r[i].([]byte); return b }
-
-// args are the values of a row for a statement.
-func (r row) args() []any {
-	out := make([]any, len(r))
-	for i, v := range r {
-		out[i] = v
-	}
-	return out
 }
 
 // busyMillis is how long SQLite itself waits for another process before it reports that
@@ -136,7 +120,7 @@ func (c *conn) exec(sql string, args ...any) (int64, error) {
 }
 
 // query calls each for every row of the result.
-func (c *conn) query(each func(row) error, sql string, args ...any) (err error) {
+func (c *conn) query(each func(table.Row) error, sql string, args ...any) (err error) {
 	s, err := c.prepared(sql)
 	if err != nil {
 		return err
@@ -146,7 +130,7 @@ func (c *conn) query(each func(row) error, sql string, args ...any) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	r := make(row, len(rows.Columns()))
+	r := make(table.Row, len(rows.Columns()))
 	for {
 		if err := rows.Next(r); errors.Is(err, io.EOF) {
 			return nil
@@ -161,6 +145,6 @@ func (c *conn) query(each func(row) error, sql string, args ...any) (err error) 
 
 // number runs a query whose result is one integer; no row at all is 0.
 func (c *conn) number(sql string, args ...any) (n int64, err error) {
-	err = c.query(func(r row) error { n = r.int64(0); return nil }, sql, args...)
+	err = c.query(func(r table.Row) error { n = r.Int64(0); return nil }, sql, args...)
 	return n, err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/store/internal/table"
 )
 
 const crashAgents = 6
@@ -203,8 +204,8 @@ func checkTree(t *testing.T, s *Store, told map[troupe.SessionID]int64) {
 func isWhole(t *testing.T, s *Store) bool {
 	t.Helper()
 	verdict := ""
-	err := s.read(t.Context(), func(r *reader) error {
-		return r.query("check", func(row row) error { verdict += row.text(0); return nil }, "PRAGMA integrity_check")
+	err := s.read(t.Context(), func(r *table.Reader) error {
+		return r.Query("check", func(row table.Row) error { verdict += row.Text(0); return nil }, "PRAGMA integrity_check")
 	})
 	if err != nil {
 		t.Error(err)

@@ -3,12 +3,12 @@ package sqlite
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store/internal/table"
 )
 
 // ErrClosed is returned by every method of a Store after Close.
@@ -23,6 +23,27 @@ func code(err error) int {
 	return 0
 }
 
+// onPath is a connection as the statements of table use it.
+type onPath struct {
+	*conn
+
+	path string
+}
+
+// Exec implements table.Conn.
+func (c onPath) Exec(sql string, args ...any) (int64, error) { return c.exec(sql, args...) }
+
+// Query implements table.Conn.
+func (c onPath) Query(each func(table.Row) error, sql string, args ...any) error {
+	return c.query(each, sql, args...)
+}
+
+// SameName implements table.Conn: the column compares so.
+func (c onPath) SameName(value string) string { return "name = " + value }
+
+// Explain implements table.Conn.
+func (c onPath) Explain(doing string, err error) error { return explain(c.path, doing, err) }
+
 // explain says what a failure of the database at path means for the person whose home it
 // is. Errors that are nobody's surroundings but our own mistake only get their subject.
 func explain(path, doing string, err error) error {
@@ -30,7 +51,7 @@ func explain(path, doing string, err error) error {
 	if errors.As(err, new(*troupe.UserError)) {
 		return err // explained before
 	}
-	if u := (*undecodable)(nil); errors.As(err, &u) {
+	if u := (*table.Undecodable)(nil); errors.As(err, &u) {
 		return damaged(path, fmt.Sprintf("cannot %s", doing), err, "")
 	}
 	primary := code(err)
@@ -88,46 +109,4 @@ func damaged(path, how string, err error, besides string) error {
 			besides,
 		Err: fmt.Errorf("%w: %w", troupe.ErrDamaged, err),
 	}
-}
-
-// undecodable is a row whose content is not what we write.
-type undecodable struct{ err error }
-
-func (u *undecodable) Error() string { return u.err.Error() }
-
-func (u *undecodable) Unwrap() error { return u.err }
-
-// decodeEvent is troupe.DecodeBody. A kind that this version does not know was written by a newer one,
-// unless it looks like a damaged name of one that it knows.
-func decodeEvent(kind string, body []byte) (troupe.Body, error) {
-	b, err := troupe.DecodeBody(troupe.Kind(kind), body)
-	if err == nil || errors.Is(err, troupe.ErrNewer) && !isDamagedKind(kind) {
-		return b, err
-	}
-	if errors.Is(err, troupe.ErrNewer) {
-		err = fmt.Errorf("%q is no kind of event", kind)
-	}
-	return nil, &undecodable{err}
-}
-
-// isDamagedKind: no version names a kind so that it differs from another in two letters or less, or with
-// anything but small letters, a point and _.
-func isDamagedKind(kind string) bool {
-	for _, r := range kind {
-		if r != '.' && r != '_' && (r < 'a' || r > 'z') {
-			return true
-		}
-	}
-	for _, k := range troupe.Kinds() {
-		differ := 0
-		for i := range min(len(k), len(kind)) {
-			if k[i] != kind[i] {
-				differ++
-			}
-		}
-		if len(k) == len(kind) && differ <= 2 {
-			return true
-		}
-	}
-	return !strings.Contains(kind, ".")
 }

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store/internal/table"
 )
 
 // childEnv makes the test binary a process of its own: it names what to do, and on which path.
@@ -64,7 +65,7 @@ func openAs(ctx context.Context, path string, id troupe.SessionID) error {
 	}
 	_, err = s.Register(ctx, troupe.Owner{ID: troupe.OwnerID(id)})
 	if err == nil {
-		err = s.write(ctx, id, func(t *tx) error { return t.Insert(rootSession(id), troupe.Lease{}, nil) })
+		err = s.write(ctx, id, func(t *table.Tx) error { return t.Insert(rootSession(id), troupe.Lease{}, nil) })
 	}
 	return errors.Join(err, s.Close())
 }

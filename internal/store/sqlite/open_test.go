@@ -19,6 +19,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/store/internal/table"
 )
 
 func mustOpen(t *testing.T, path string, o Options) *Store {
@@ -105,10 +106,10 @@ func TestDurability(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, filepath.Join(t.TempDir(), "troupe.db"), Options{})
 	var got []string
-	err := s.write(t.Context(), "", func(tx *tx) error {
+	err := s.write(t.Context(), "", func(tx *table.Tx) error {
 		got = nil
 		for _, pragma := range []string{"synchronous", "journal_mode", "application_id"} {
-			err := tx.query("ask", func(r row) error { got = append(got, fmt.Sprint(r[0])); return nil },
+			err := tx.Query("ask", func(r table.Row) error { got = append(got, fmt.Sprint(r[0])); return nil },
 				"PRAGMA "+pragma)
 			if err != nil {
 				return err
@@ -119,7 +120,9 @@ func TestDurability(t *testing.T) {
 	if want := []string{"2", "wal", fmt.Sprint(applicationID)}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("synchronous, journal and application are %v, want %v (%v)", got, want, err)
 	}
-	err = s.read(t.Context(), func(r *reader) error { _, err := r.c.exec("DELETE FROM owners"); return err })
+	err = s.read(t.Context(), func(r *table.Reader) error {
+		return r.Query("write", func(table.Row) error { return nil }, "DELETE FROM owners")
+	})
 	if err == nil {
 		t.Error("a View can write")
 	}

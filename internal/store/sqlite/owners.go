@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store/internal/table"
 )
 
 // keepOwners is how many of the latest owners stay known after their death. A lease may
@@ -41,9 +42,9 @@ func (s *Store) Register(ctx context.Context, o troupe.Owner) (release func() er
 		return nil, err
 	}
 	doing := "register owner " + string(o.ID)
-	err = s.write(ctx, "", func(t *tx) error {
-		n, err := t.exec(doing, `INSERT INTO owners (id, pid, host, socket, started_at) VALUES (?,?,?,?,?)
-			ON CONFLICT (id) DO NOTHING`, string(o.ID), o.PID, o.Host, o.Socket, writeTime(o.StartedAt))
+	err = s.write(ctx, "", func(t *table.Tx) error {
+		n, err := t.Exec(doing, `INSERT INTO owners (id, pid, host, socket, started_at) VALUES (?,?,?,?,?)
+			ON CONFLICT (id) DO NOTHING`, string(o.ID), o.PID, o.Host, o.Socket, table.WriteTime(o.StartedAt))
 		if err == nil && n == 0 {
 			err = fmt.Errorf("%s: %w", doing, troupe.ErrExists)
 		}
@@ -146,11 +147,11 @@ func (s *Store) Owner(ctx context.Context, id troupe.OwnerID) (o troupe.Owner, a
 
 func (s *Store) readOwner(ctx context.Context, id troupe.OwnerID) (o troupe.Owner, err error) {
 	found := false
-	err = s.read(ctx, func(r *reader) error {
-		return r.query("read owner "+string(id), func(row row) error {
+	err = s.read(ctx, func(r *table.Reader) error {
+		return r.Query("read owner "+string(id), func(row table.Row) error {
 			found = true
 			o = troupe.Owner{
-				ID: id, PID: row.int(0), Host: row.text(1), Socket: row.text(2), StartedAt: readTime(row.int64(3)),
+				ID: id, PID: row.Int(0), Host: row.Text(1), Socket: row.Text(2), StartedAt: table.ReadTime(row.Int64(3)),
 			}
 			return nil
 		}, `SELECT pid, host, socket, started_at FROM owners WHERE id = ?`, string(id))
@@ -216,17 +217,17 @@ func (s *Store) bury(ctx context.Context) error {
 			return unusable(path, "remove a dead owner's lock", err)
 		}
 	}
-	return s.write(ctx, "", func(t *tx) error {
+	return s.write(ctx, "", func(t *table.Tx) error {
 		var dead []string
-		err := t.query("list old owners", func(r row) error {
-			if held, err := isHeld(s.lockPath(troupe.OwnerID(r.text(0)))); err == nil && !held {
-				dead = append(dead, r.text(0))
+		err := t.Query("list old owners", func(r table.Row) error {
+			if held, err := isHeld(s.lockPath(troupe.OwnerID(r.Text(0)))); err == nil && !held {
+				dead = append(dead, r.Text(0))
 			}
 			return nil
 		}, `SELECT id FROM owners WHERE registered <= (SELECT max(registered) FROM owners) - ?`, keepOwners)
 		for _, id := range dead {
 			if err == nil {
-				_, err = t.exec("forget owner "+id, `DELETE FROM owners WHERE id = ?`, id)
+				_, err = t.Exec("forget owner "+id, `DELETE FROM owners WHERE id = ?`, id)
 			}
 		}
 		return err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store/internal/table"
 	"github.com/troupe-dev/troupe/internal/store/sqlite/pages"
 )
 
@@ -94,39 +95,39 @@ func (s *salvage) run(ctx context.Context, from *pages.File) (err error) {
 
 // take keeps a row of one of our tables.
 func (s *salvage) take(id int64, col []any) error {
-	table, r := s.recognize(col)
-	get := func(columns string) row { return r.values(col, columnList(columns)) }
-	switch table {
+	name, r := s.recognize(col)
+	get := func(columns string) table.Row { return r.values(col, columnList(columns)) }
+	switch name {
 	case "events":
-		v := get(eventColumns)
-		if _, err := troupe.DecodeBody(troupe.Kind(v.text(4)), v.bytes(5)); err != nil {
+		v := get(table.EventColumns)
+		if _, err := troupe.DecodeBody(troupe.Kind(v.Text(4)), v.Bytes(5)); err != nil {
 			s.out.BadRows++
 			return nil
 		}
-		return s.keep(valuesOf("INSERT INTO found", "id, "+eventColumns), append([]any{id}, v.args()...)...)
+		return s.keep(valuesOf("INSERT INTO found", "id, "+table.EventColumns), append([]any{id}, v.Args()...)...)
 	case eventKeys: // a key of the events, and the number of its row
 		return s.keep(valuesOf("INSERT INTO keys", "root, session, seq, id"), col...)
 	case "mail":
-		v := get(mailColumns)
+		v := get(table.MailColumns)
 		var m troupe.Mail
-		if body := v.bytes(4); (body == nil) != (v.int64(3) > 0) || body != nil && json.Unmarshal(body, &m) != nil {
+		if body := v.Bytes(4); (body == nil) != (v.Int64(3) > 0) || body != nil && json.Unmarshal(body, &m) != nil {
 			s.out.BadRows++
 			return nil
 		}
-		return s.keep(valuesOf("INSERT OR IGNORE INTO mail", mailColumns), v.args()...)
+		return s.keep(valuesOf("INSERT OR IGNORE INTO mail", table.MailColumns), v.Args()...)
 	case "documents":
-		return s.keep(valuesOf("INSERT OR IGNORE INTO documents", documentColumns), get(documentColumns).args()...)
+		return s.document(get(table.DocumentColumns))
 	case "bodies":
-		return s.body(get(bodyColumns))
+		return s.body(get(table.BodyColumns))
 	case oldDocuments:
-		if err := s.body(get(bodyColumns)); err != nil {
+		if err := s.body(get(table.BodyColumns)); err != nil {
 			return err
 		}
-		return s.keep(valuesOf("INSERT OR IGNORE INTO documents", documentColumns), get(documentColumns).args()...)
+		return s.document(get(table.DocumentColumns))
 	case "trees":
-		s.caps[troupe.SessionID(get("root").text(0))] = get(capsColumns).scan().caps()
+		s.caps[troupe.SessionID(get("root").Text(0))] = get(table.CapsColumns).Scan().Caps()
 	case "sessions":
-		x := salvaged{session: get(sessionColumns).scan().session(), lease: get(leaseColumns).scan().lease()}
+		x := salvaged{session: get(table.SessionColumns).Scan().Session(), lease: get(table.LeaseColumns).Scan().Lease()}
 		if old, ok := s.rows[x.session.ID]; !ok || old.session.Seq < x.session.Seq {
 			s.rows[x.session.ID] = x
 		}
@@ -136,13 +137,17 @@ func (s *salvage) take(id int64, col []any) error {
 	return nil
 }
 
+func (s *salvage) document(v table.Row) error {
+	return s.keep(valuesOf("INSERT OR IGNORE INTO documents", table.DocumentColumns), v.Args()...)
+}
+
 // body keeps what documents of a hash hold.
-func (s *salvage) body(v row) error {
-	if v.text(0) == "" || !json.Valid(v.bytes(1)) {
+func (s *salvage) body(v table.Row) error {
+	if v.Text(0) == "" || !json.Valid(v.Bytes(1)) {
 		s.out.BadRows++
 		return nil
 	}
-	return s.keep(valuesOf("INSERT OR IGNORE INTO bodies", bodyColumns), v.args()...)
+	return s.keep(valuesOf("INSERT OR IGNORE INTO bodies", table.BodyColumns), v.Args()...)
 }
 
 // mendKeys makes events of the rows that were found. Each key stands twice, in its row and in an index; where
@@ -151,16 +156,16 @@ func (s *salvage) body(v row) error {
 func (s *salvage) mendKeys() error {
 	for _, sql := range []string{
 		`CREATE INDEX keys_by_id ON keys (id)`,
-		`INSERT OR IGNORE INTO events (` + eventColumns + `)
-			SELECT ` + eventColumns + ` FROM found WHERE seq > 0 AND EXISTS (SELECT 1 FROM keys k
+		`INSERT OR IGNORE INTO events (` + table.EventColumns + `)
+			SELECT ` + table.EventColumns + ` FROM found WHERE seq > 0 AND EXISTS (SELECT 1 FROM keys k
 				WHERE k.id = found.id AND k.root = found.root AND k.session = found.session AND k.seq = found.seq)`,
-		`INSERT OR IGNORE INTO events (` + eventColumns + `)
+		`INSERT OR IGNORE INTO events (` + table.EventColumns + `)
 			SELECT k.root, k.session, k.seq, f.at, f.kind, f.body FROM found f JOIN keys k ON k.id = f.id WHERE k.seq > 0
 				AND (k.root = f.root) + (k.session = f.session) + (k.seq = f.seq) = 2
 				AND NOT EXISTS (SELECT 1 FROM keys own WHERE own.id = f.id AND own.root = f.root
 					AND own.session = f.session AND own.seq = f.seq)`,
-		`INSERT OR IGNORE INTO events (` + eventColumns + `)
-			SELECT ` + eventColumns + ` FROM found WHERE seq > 0`,
+		`INSERT OR IGNORE INTO events (` + table.EventColumns + `)
+			SELECT ` + table.EventColumns + ` FROM found WHERE seq > 0`,
 		`DROP TABLE found`, `DROP TABLE keys`,
 	} {
 		if err := s.c.script(sql); err != nil {
@@ -188,9 +193,9 @@ type savedLog struct {
 // logs lists the logs that were saved in part or whole, the longest of a session first: of an id that is
 // there in two trees, one is damaged.
 func (s *salvage) logs() (out []savedLog, err error) {
-	err = s.c.query(func(r row) error {
-		if isID(r.text(0)) && isID(r.text(1)) {
-			out = append(out, savedLog{troupe.SessionID(r.text(0)), troupe.SessionID(r.text(1)), r.int64(2)})
+	err = s.c.query(func(r table.Row) error {
+		if isID(r.Text(0)) && isID(r.Text(1)) {
+			out = append(out, savedLog{troupe.SessionID(r.Text(0)), troupe.SessionID(r.Text(1)), r.Int64(2)})
 		}
 		return nil
 	}, `SELECT root, session, max(seq) FROM events GROUP BY root, session ORDER BY count(*) DESC, root, session`)
@@ -271,12 +276,12 @@ func placeByRow(log []troupe.Event, row troupe.Session) {
 
 // log reads what was saved of a log, as far as there is no gap in it.
 func (s *salvage) log(l savedLog) (log []troupe.Event, err error) {
-	err = s.c.query(func(r row) error {
-		body, err := troupe.DecodeBody(troupe.Kind(r.text(2)), r.bytes(3))
-		if err != nil || r.int64(0) != int64(len(log))+1 {
+	err = s.c.query(func(r table.Row) error {
+		body, err := troupe.DecodeBody(troupe.Kind(r.Text(2)), r.Bytes(3))
+		if err != nil || r.Int64(0) != int64(len(log))+1 {
 			return nil //nolint:nilerr // it follows a gap; what does not decode was not saved
 		}
-		log = append(log, troupe.Event{Root: l.root, Session: l.id, Seq: r.int64(0), At: readTime(r.int64(1)),
+		log = append(log, troupe.Event{Root: l.root, Session: l.id, Seq: r.Int64(0), At: table.ReadTime(r.Int64(1)),
 			Body: body})
 		return nil
 	}, `SELECT seq, at, kind, body FROM events WHERE root = ? AND session = ? ORDER BY seq`,
@@ -290,7 +295,7 @@ func (s *salvage) log(l savedLog) (log []troupe.Event, err error) {
 // writeLog puts the log of a session into the new database, and forgets the mail that stands as read by an event
 // which was not saved.
 func (s *salvage) writeLog(x Rebuilt) error {
-	if err := s.keep(forgetUnwritten+` ?`, string(x.Session.Root), string(x.Session.ID), x.Kept); err != nil {
+	if err := s.keep(table.ForgetUnwritten+` ?`, string(x.Session.Root), string(x.Session.ID), x.Kept); err != nil {
 		return err
 	}
 	for _, e := range x.Log {
@@ -298,8 +303,8 @@ func (s *salvage) writeLog(x Rebuilt) error {
 		if err != nil {
 			return err
 		}
-		if err := s.keep(`INSERT INTO events (`+eventColumns+`) VALUES (?,?,?,?,?,?)`,
-			string(e.Root), string(e.Session), e.Seq, writeTime(e.At), string(e.Body.Kind()), body); err != nil {
+		if err := s.keep(`INSERT INTO events (`+table.EventColumns+`) VALUES (?,?,?,?,?,?)`,
+			string(e.Root), string(e.Session), e.Seq, table.WriteTime(e.At), string(e.Body.Kind()), body); err != nil {
 			return err
 		}
 	}
@@ -393,11 +398,11 @@ func (s *salvage) write(sessions map[troupe.SessionID]Rebuilt) error {
 	}
 	for _, t := range trees {
 		u := t.Tally.Usage
-		args := append([]any{string(t.Root)}, capsArgs(t.Caps)...)
+		args := append([]any{string(t.Root)}, table.CapsArgs(t.Caps)...)
 		args = append(args, t.Total, t.SincePrompt, t.Active, u.Input, u.Output, u.CacheRead, u.CacheWrite,
 			int64(t.Tally.Cost), t.Tally.Turns, t.Tally.ToolUses, t.Reserved.Tokens, int64(t.Reserved.Cost),
 			t.Reserved.Turns)
-		if err := s.keep(valuesOf("INSERT INTO trees", "root, "+capsColumns+", "+treeColumns), args...); err != nil {
+		if err := s.keep(valuesOf("INSERT INTO trees", "root, "+table.CapsColumns+", "+table.TreeColumns), args...); err != nil {
 			return err
 		}
 	}
@@ -420,19 +425,19 @@ func (s *salvage) write(sessions map[troupe.SessionID]Rebuilt) error {
 // is left to that.
 func (s *salvage) writeSession(x Rebuilt) error {
 	l := s.rows[x.Session.ID].lease
-	n, err := s.c.exec(insertSession, sessionArgs(x.Session, l)...)
+	n, err := s.c.exec(table.InsertSession, table.SessionArgs(x.Session, l)...)
 	if err == nil && n == 0 {
 		if x.Session.Parent == "" {
 			x.Session.Name = ""
 		} else {
 			x.Session.Name += "-" + string(x.Session.ID)
 		}
-		_, err = s.c.exec(insertSession, sessionArgs(x.Session, l)...)
+		_, err = s.c.exec(table.InsertSession, table.SessionArgs(x.Session, l)...)
 	}
 	if err != nil {
 		return explain(s.path, "save session "+string(x.Session.ID), err)
 	}
-	t := &tx{reader: reader{c: s.c, path: s.path}, root: x.Session.Root}
+	t := table.NewTx(onPath{s.c, s.path}, x.Session.Root)
 	for _, r := range x.Requests {
 		if err := t.PutRequest(r); err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/store/internal/table"
 )
 
 // rebuildRow makes of a log what these tests put into a row: a session of one event.
@@ -32,7 +33,7 @@ func plantWhole(t *testing.T, path string, id troupe.SessionID) (caps troupe.Cap
 	}
 	s := mustOpen(t, path, Options{})
 	lease := troupe.Lease{Owner: "me", Epoch: 4}
-	err := s.write(t.Context(), id, func(tx *tx) error {
+	err := s.write(t.Context(), id, func(tx *table.Tx) error {
 		row := rootSession(id)
 		if err := tx.Insert(row, lease, &caps); err != nil {
 			return err
@@ -67,7 +68,7 @@ func TestRepairSavesEveryCap(t *testing.T) {
 		t.Errorf("of an intact database %d rows are bad and %d unknown", r.BadRows, r.UnknownRows)
 	}
 	s := mustOpen(t, path, Options{})
-	err = s.write(t.Context(), id, func(tx *tx) error {
+	err = s.write(t.Context(), id, func(tx *table.Tx) error {
 		tree, err := tx.Tree(id)
 		if d := cmp.Diff(want, tree.Caps); d != "" {
 			t.Error(d)
@@ -150,16 +151,16 @@ func TestSalvageKnowsTheSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	saved := map[string]string{
-		"sessions": "born," + sessionColumns + "," + leaseColumns, "events": eventColumns,
-		"mail":      "sent," + mailColumns,
-		"documents": documentColumns, "bodies": bodyColumns, "trees": "root," + capsColumns + "," + treeColumns,
+		"sessions": "born," + table.SessionColumns + "," + table.LeaseColumns, "events": table.EventColumns,
+		"mail":      "sent," + table.MailColumns,
+		"documents": table.DocumentColumns, "bodies": table.BodyColumns, "trees": "root," + table.CapsColumns + "," + table.TreeColumns,
 		"owners":        "registered, id, pid, host, socket, started_at", // of processes; none runs while a repair does
-		"requests":      "asked," + requestColumns,
+		"requests":      "asked," + table.RequestColumns,
 		"sqlite_schema": "type, name, tbl_name, rootpage, sql",
 	}
 	all := map[string]string{}
 	shapes = append(shapes, oldShapes()...)
-	saved[oldDocuments] = documentColumns + ", body"
+	saved[oldDocuments] = table.DocumentColumns + ", body"
 	for i := range shapes {
 		x := &shapes[i]
 		if x.table == "" {
@@ -194,7 +195,7 @@ func TestRepairMakesNoEventOfMail(t *testing.T) {
 	plantWhole(t, path, "000000000002") // its first event has row number 2
 	s := mustOpen(t, path, Options{})
 	for _, id := range []troupe.SessionID{"000000000001", "000000000002"} {
-		err := s.write(t.Context(), id, func(tx *tx) error {
+		err := s.write(t.Context(), id, func(tx *table.Tx) error {
 			_, err := tx.Send(troupe.Mail{Root: id, To: id, ID: "m", Kind: troupe.MailPrompt})
 			return err
 		})
@@ -229,7 +230,7 @@ func tellsOfTheLastRun(t *testing.T, at troupe.Coord) {
 	kid.Coord = at
 	s := mustOpen(t, path, Options{})
 	lease := troupe.Lease{Owner: "me", Epoch: 4}
-	err := s.write(t.Context(), id, func(tx *tx) error {
+	err := s.write(t.Context(), id, func(tx *table.Tx) error {
 		if err := tx.Insert(kid, lease, nil); err != nil {
 			return err
 		}
@@ -282,7 +283,7 @@ func TestRepairForgetsMailOfLostLogs(t *testing.T) {
 	plantWhole(t, path, id)
 	kid := childSession(id, 1)
 	s := mustOpen(t, path, Options{})
-	err := s.write(t.Context(), id, func(tx *tx) error {
+	err := s.write(t.Context(), id, func(tx *table.Tx) error {
 		return tx.Insert(kid, troupe.Lease{Owner: "me", Epoch: 4}, nil)
 	})
 	if err := errors.Join(err, s.Close()); err != nil {
@@ -341,7 +342,7 @@ func bodiesIn(t *testing.T, path string) (out []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = c.query(func(r row) error { out = append(out, r.text(0)); return nil },
+	err = c.query(func(r table.Row) error { out = append(out, r.Text(0)); return nil },
 		`SELECT hash FROM bodies ORDER BY hash`)
 	if err := errors.Join(err, c.close()); err != nil {
 		t.Fatal(err)

@@ -4,22 +4,23 @@ import (
 	"encoding/json"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store/internal/table"
 )
 
 // findKids lists the sessions that were born below others, by their rows and by the beginnings of their logs.
 func (s *salvage) findKids() error {
 	s.kids = map[troupe.SessionID][]troupe.Session{}
 	known := map[troupe.SessionID]bool{}
-	err := s.c.query(func(r row) error {
-		body, err := troupe.DecodeBody(troupe.KindCreated, r.bytes(3))
+	err := s.c.query(func(r table.Row) error {
+		body, err := troupe.DecodeBody(troupe.KindCreated, r.Bytes(3))
 		b, ok := body.(troupe.Created)
-		id := troupe.SessionID(r.text(1))
-		if err != nil || !ok || b.Parent == "" || known[id] || !isID(r.text(1)) {
+		id := troupe.SessionID(r.Text(1))
+		if err != nil || !ok || b.Parent == "" || known[id] || !isID(r.Text(1)) {
 			return nil //nolint:nilerr // what does not decode tells of no session
 		}
 		known[id] = true
-		s.kids[b.Parent] = append(s.kids[b.Parent], troupe.Session{ID: id, Root: troupe.SessionID(r.text(0)),
-			Parent: b.Parent, Coord: b.Coord, Name: b.Name, Title: b.Title, CreatedAt: readTime(r.int64(2))})
+		s.kids[b.Parent] = append(s.kids[b.Parent], troupe.Session{ID: id, Root: troupe.SessionID(r.Text(0)),
+			Parent: b.Parent, Coord: b.Coord, Name: b.Name, Title: b.Title, CreatedAt: table.ReadTime(r.Int64(2))})
 		return nil
 	}, `SELECT root, session, at, body FROM events WHERE seq = 1 AND kind = ? ORDER BY root, session`,
 		string(troupe.KindCreated))

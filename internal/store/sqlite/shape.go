@@ -3,6 +3,8 @@ package sqlite
 import (
 	"slices"
 	"strings"
+
+	"github.com/troupe-dev/troupe/internal/store/internal/table"
 )
 
 // shape is what a row of a table, or an entry of an index, looks like in the file: a page does not say what it
@@ -20,9 +22,9 @@ type shape struct {
 func shapesOf(c *conn) (out []shape, err error) {
 	var tables []string
 	rowless := map[string]bool{} // tables that are kept as an index is
-	err = c.query(func(r row) error {
-		tables = append(tables, r.text(0))
-		rowless[r.text(0)] = r.int64(1) != 0
+	err = c.query(func(r table.Row) error {
+		tables = append(tables, r.Text(0))
+		rowless[r.Text(0)] = r.Int64(1) != 0
 		return nil
 	}, `SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table'`)
 	for _, table := range tables {
@@ -48,11 +50,11 @@ func (s *shape) readTable(c *conn, rowless bool) error {
 	if rowless {
 		order = "CASE WHEN pk > 0 THEN pk ELSE 1000 + cid END" // the key stands first
 	}
-	return c.query(func(r row) error {
-		name, isKey, required := r.text(0), r.int64(4) != 0, r.int64(2) != 0 || r.int64(4) != 0
-		kind := kindOf(r.text(1))
+	return c.query(func(r table.Row) error {
+		name, isKey, required := r.Text(0), r.Int64(4) != 0, r.Int64(2) != 0 || r.Int64(4) != 0
+		kind := kindOf(r.Text(1))
 		switch {
-		case isKey && !rowless && kind == "I" && r.int64(5) == 1:
+		case isKey && !rowless && kind == "I" && r.Int64(5) == 1:
 			kind = "n" // the row number, which stands before the columns
 		case required:
 			kind = strings.ToLower(kind)
@@ -77,21 +79,21 @@ func kindOf(declared string) string {
 }
 
 // addIndexes adds the indexes of a table. The key of one without row numbers is the table itself.
-func addIndexes(c *conn, out []shape, table shape, rowless bool) ([]shape, error) {
+func addIndexes(c *conn, out []shape, of shape, rowless bool) ([]shape, error) {
 	var names []string
-	err := c.query(func(r row) error { names = append(names, r.text(0)); return nil },
-		`SELECT name FROM pragma_index_list(?) WHERE NOT (origin = 'pk' AND ?)`, table.table, rowless)
+	err := c.query(func(r table.Row) error { names = append(names, r.Text(0)); return nil },
+		`SELECT name FROM pragma_index_list(?) WHERE NOT (origin = 'pk' AND ?)`, of.table, rowless)
 	for _, name := range names {
 		if err != nil {
 			return nil, err
 		}
 		x := shape{}
-		err = c.query(func(r row) error {
+		err = c.query(func(r table.Row) error {
 			kind := "i" // a row number
-			if i := slices.Index(table.columns, r.text(0)); i >= 0 && table.kinds[i] != 'n' {
-				kind = table.kinds[i : i+1]
+			if i := slices.Index(of.columns, r.Text(0)); i >= 0 && of.kinds[i] != 'n' {
+				kind = of.kinds[i : i+1]
 			}
-			x.columns, x.kinds = append(x.columns, r.text(0)), x.kinds+kind
+			x.columns, x.kinds = append(x.columns, r.Text(0)), x.kinds+kind
 			return nil
 		}, `SELECT coalesce(name, '') FROM pragma_index_xinfo(?) ORDER BY seqno`, name)
 		x.least = len(x.columns)
@@ -125,8 +127,8 @@ func (s *shape) fits(col []any) bool {
 }
 
 // values takes columns of a row by their names. One that the row ends before is nil, which reads as 0 and "".
-func (s *shape) values(col []any, names []string) row {
-	out := make(row, len(names))
+func (s *shape) values(col []any, names []string) table.Row {
+	out := make(table.Row, len(names))
 	for i, name := range names {
 		if at := slices.Index(s.columns, name); at >= 0 && at < len(col) {
 			out[i] = col[at]

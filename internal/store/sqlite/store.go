@@ -9,6 +9,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/store/internal/table"
 )
 
 // Options of Open. The zero value is what Troupe runs with.
@@ -75,10 +76,10 @@ func newStore(path string, c *conn, o Options) *Store {
 // Update implements store.Store. It must not be called from a function that is given to
 // Update: the one would wait for the other for ever.
 func (s *Store) Update(ctx context.Context, root troupe.SessionID, fn func(store.Tx) error) error {
-	return s.write(ctx, root, func(t *tx) error { return fn(t) })
+	return s.write(ctx, root, func(t *table.Tx) error { return fn(t) })
 }
 
-func (s *Store) write(ctx context.Context, root troupe.SessionID, fn func(*tx) error) error {
+func (s *Store) write(ctx context.Context, root troupe.SessionID, fn func(*table.Tx) error) error {
 	j := &job{root: root, fn: fn, done: make(chan struct{})}
 	if err := s.enqueue(ctx, j); err != nil {
 		return err
@@ -116,10 +117,10 @@ func (s *Store) enqueue(ctx context.Context, j *job) error {
 
 // View implements store.Store.
 func (s *Store) View(ctx context.Context, fn func(store.Reader) error) error {
-	return s.read(ctx, func(r *reader) error { return fn(r) })
+	return s.read(ctx, func(r *table.Reader) error { return fn(r) })
 }
 
-func (s *Store) read(ctx context.Context, fn func(*reader) error) error {
+func (s *Store) read(ctx context.Context, fn func(*table.Reader) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -144,9 +145,9 @@ func (s *Store) read(ctx context.Context, fn func(*reader) error) error {
 	if _, err := c.exec("BEGIN"); err != nil {
 		return explain(s.path, "begin to read", err)
 	}
-	r := &reader{c: c, path: s.path}
+	r := table.NewReader(onPath{c, s.path})
 	defer func() {
-		r.failed = errOver
+		_ = r.End()               // the function has heard of it
 		_, _ = c.exec("ROLLBACK") // nothing was written; a transaction SQLite ended itself is over as well
 	}()
 	return fn(r)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store/internal/table"
 )
 
 // version reads user_version, and refuses a file that is not ours or newer than we are, or whose numbers
@@ -88,7 +89,7 @@ func isCurrentSchema(c *conn) bool {
 }
 
 func schemaOf(c *conn) (text string, err error) {
-	err = c.query(func(r row) error { text += r.text(0) + "\n"; return nil },
+	err = c.query(func(r table.Row) error { text += r.Text(0) + "\n"; return nil },
 		"SELECT coalesce(sql, '') FROM sqlite_schema ORDER BY name, coalesce(sql, '')")
 	return text, err
 }

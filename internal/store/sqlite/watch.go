@@ -7,6 +7,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/store/internal/table"
 )
 
 // lookEvery bounds how late Watch tells of a commit. A look at an unchanged database costs microseconds.
@@ -58,7 +59,7 @@ func (w *watching) look(c *conn, fn func([]store.Commit)) error {
 	}
 	if !ok {
 		w.begun, w.row = true, 0
-		err := c.query(func(r row) error { w.take(r); return nil },
+		err := c.query(func(r table.Row) error { w.take(r); return nil },
 			`SELECT rowid, root, session, seq FROM events ORDER BY rowid DESC LIMIT 1`)
 		if err != nil {
 			return err
@@ -79,7 +80,7 @@ func (w *watching) since(c *conn) (news []store.Commit, ok bool, err error) {
 	from, known := w.row, w.last
 	ok = from == 0
 	at := map[troupe.SessionID]int{} // where in news a session stands
-	err = c.query(func(r row) error {
+	err = c.query(func(r table.Row) error {
 		w.take(r)
 		if w.row == from && w.last == known {
 			ok = true
@@ -96,7 +97,7 @@ func (w *watching) since(c *conn) (news []store.Commit, ok bool, err error) {
 	return news, ok, err
 }
 
-func (w *watching) take(r row) {
-	w.row = r.int64(0)
-	w.last = store.Commit{Root: troupe.SessionID(r.text(1)), Session: troupe.SessionID(r.text(2)), Seq: r.int64(3)}
+func (w *watching) take(r table.Row) {
+	w.row = r.Int64(0)
+	w.last = store.Commit{Root: troupe.SessionID(r.Text(1)), Session: troupe.SessionID(r.Text(2)), Seq: r.Int64(3)}
 }

@@ -11,6 +11,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store/internal/table"
 )
 
 // Where a job is. Only the writer moves it on from queued to taken, and only its caller
@@ -24,7 +25,7 @@ const (
 // job is one function waiting for its turn, and afterwards its outcome.
 type job struct {
 	root  troupe.SessionID
-	fn    func(*tx) error
+	fn    func(*table.Tx) error
 	state atomic.Int32
 	done  chan struct{} // closed once the fields below are final
 	err   error
@@ -201,18 +202,17 @@ func (w *writer) alone(j *job) {
 // run gives j its turn in the open transaction. It reports whether the transaction may go
 // on: j went well, or failed before it had written anything.
 func (w *writer) run(j *job) bool {
-	t := &tx{reader: reader{c: w.c, path: w.path}, root: j.root}
+	t := table.NewTx(onPath{w.c, w.path}, j.root)
 	j.panic, j.err = call(j.fn, t)
-	failed := t.failed
-	t.failed = errOver
+	failed := t.End()
 	if failed != nil && j.err == nil {
 		j.err = failed
 	}
-	return failed == nil && (!t.wrote || j.err == nil)
+	return failed == nil && (!t.Wrote() || j.err == nil)
 }
 
 // call runs fn and catches a panic, which belongs to fn's caller.
-func call(fn func(*tx) error, t *tx) (panicked string, err error) {
+func call(fn func(*table.Tx) error, t *table.Tx) (panicked string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			panicked = fmt.Sprintf("%v\n\n%s", p, debug.Stack())

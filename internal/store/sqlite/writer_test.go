@@ -15,6 +15,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/store/internal/table"
 )
 
 // gate holds the writer inside a function, so that what is queued meanwhile comes in one
@@ -63,9 +64,9 @@ func (g *gate) open() {
 }
 
 // asTx is what stands behind a store.Tx here.
-func asTx(t *testing.T, st store.Tx) *tx {
+func asTx(t *testing.T, st store.Tx) *table.Tx {
 	t.Helper()
-	out, ok := st.(*tx)
+	out, ok := st.(*table.Tx)
 	if !ok {
 		t.Fatalf("a Tx is a %T", st)
 	}
@@ -139,7 +140,7 @@ func TestTransactionIsLost(t *testing.T) {
 	g := shut(t, s)
 	first := g.queue(t.Context(), addOne)
 	lost := g.queue(t.Context(), func(tx store.Tx) error {
-		_, _ = asTx(t, tx).exec("lose it", "INSERT OR ROLLBACK INTO trees SELECT * FROM trees")
+		_, _ = asTx(t, tx).Exec("lose it", "INSERT OR ROLLBACK INTO trees SELECT * FROM trees")
 		return nil // as if nothing had happened
 	})
 	last := g.queue(t.Context(), addOne)
@@ -264,12 +265,12 @@ func TestFull(t *testing.T) {
 	s := onePlanted(t, Options{})
 	limit := func(extra int64) {
 		t.Helper()
-		err := s.write(t.Context(), theRoot, func(tx *tx) error {
-			pages, err := tx.c.number("PRAGMA page_count")
+		err := s.write(t.Context(), theRoot, func(tx *table.Tx) error {
+			pages, err := s.w.c.number("PRAGMA page_count")
 			if err != nil {
 				return err
 			}
-			return tx.c.script(fmt.Sprintf("PRAGMA max_page_count = %d", pages+extra))
+			return s.w.c.script(fmt.Sprintf("PRAGMA max_page_count = %d", pages+extra))
 		})
 		if err != nil {
 			t.Fatal(err)

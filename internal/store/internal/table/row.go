@@ -1,6 +1,7 @@
-package sqlite
+package table
 
 import (
+	"database/sql/driver"
 	"encoding/json"
 	"time"
 
@@ -10,39 +11,56 @@ import (
 // The columns that a program writes, each list in one place: what reads or writes them does so in its order, and a
 // repair saves what stands here.
 const (
-	sessionColumns = `id, root, parent, reply, call, name, title, depth, cwd, type, model, status, waiting, cause, run, seq, ` +
+	SessionColumns = `id, root, parent, reply, call, name, title, depth, cwd, type, model, status, waiting, cause, run, seq, ` +
 		tallyColumns + `, result, error, created_at, started_at, ended_at, until, ` + heldColumns +
 		`, cut, workspace, team, asleep_at`
-	leaseColumns    = `owner, epoch` // of sessions
-	eventColumns    = `root, session, seq, at, kind, body`
-	mailColumns     = `root, receiver, id, delivered, body`
-	requestColumns  = `root, id, session, reply, call, opened, settled, body, answer`
-	documentColumns = `root, hash`
-	bodyColumns     = `hash, body`
-	capsColumns     = `max_depth, max_active, max_total, max_tokens, max_cost, ask_above, max_turns` // of trees
-	// treeColumns are what is counted of a tree.
-	treeColumns = `total, since_prompt, active, ` + tallyColumns + `, ` + heldColumns
+	LeaseColumns    = `owner, epoch` // of sessions
+	EventColumns    = `root, session, seq, at, kind, body`
+	MailColumns     = `root, receiver, id, delivered, body`
+	RequestColumns  = `root, id, session, reply, call, opened, settled, body, answer`
+	DocumentColumns = `root, hash`
+	BodyColumns     = `hash, body`
+	CapsColumns     = `max_depth, max_active, max_total, max_tokens, max_cost, ask_above, max_turns` // of trees
+	// TreeColumns are what is counted of a tree.
+	TreeColumns = `total, since_prompt, active, ` + tallyColumns + `, ` + heldColumns
 	// Of sessions and trees.
 	tallyColumns = `input, output, cache_read, cache_write, cost, turns, tool_uses`
 	heldColumns  = `held_tokens, held_cost, held_turns`
 )
 
-// scan reads a row column by column, in the order of the list that was asked for.
-type scan struct {
-	row row
+// Row is one row of a result, valid until the next one. A column has the type that the schema gives it.
+type Row []driver.Value
+
+func (r Row) Text(i int) string  { s, _ := r[i].(string); return s }
+func (r Row) Int64(i int) int64  { n, _ := r[i].(int64); return n }
+func (r Row) Int(i int) int      { return int(r.Int64(i)) }
+func (r Row) Bytes(i int) []byte { b, _ := r[i].([]byte); return b }
+
+// Args are the values of a row for a statement.
+func (r Row) Args() []any {
+	out := make([]any, len(r))
+	for i, v := range r {
+		out[i] = v
+	}
+	return out
+}
+
+// Scan reads a row column by column, in the order of the list that was asked for.
+type Scan struct {
+	row Row
 	at  int
 }
 
-func (r row) scan() *scan { return &scan{row: r} }
+func (r Row) Scan() *Scan { return &Scan{row: r} }
 
-func (s *scan) text() string    { s.at++; return s.row.text(s.at - 1) }
-func (s *scan) int64() int64    { s.at++; return s.row.int64(s.at - 1) }
-func (s *scan) int() int        { return int(s.int64()) }
-func (s *scan) bytes() []byte   { s.at++; return s.row.bytes(s.at - 1) }
-func (s *scan) time() time.Time { return readTime(s.int64()) }
+func (s *Scan) text() string    { s.at++; return s.row.Text(s.at - 1) }
+func (s *Scan) int64() int64    { s.at++; return s.row.Int64(s.at - 1) }
+func (s *Scan) int() int        { return int(s.int64()) }
+func (s *Scan) bytes() []byte   { s.at++; return s.row.Bytes(s.at - 1) }
+func (s *Scan) time() time.Time { return ReadTime(s.int64()) }
 
-// session reads sessionColumns. Fields are read as they stand here: Go calls functions of a literal in that order.
-func (s *scan) session() troupe.Session {
+// Session reads SessionColumns. Fields are read as they stand here: Go calls functions of a literal in that order.
+func (s *Scan) Session() troupe.Session {
 	return troupe.Session{
 		ID:        troupe.SessionID(s.text()),
 		Root:      troupe.SessionID(s.text()),
@@ -74,49 +92,50 @@ func (s *scan) session() troupe.Session {
 	}
 }
 
-// lease reads leaseColumns, tally, held and caps theirs.
-func (s *scan) lease() troupe.Lease {
+// Lease reads LeaseColumns.
+func (s *Scan) Lease() troupe.Lease {
 	return troupe.Lease{Owner: troupe.OwnerID(s.text()), Epoch: s.int64()}
 }
 
-func (s *scan) tally() troupe.Tally {
+func (s *Scan) tally() troupe.Tally {
 	return troupe.Tally{
 		Usage: troupe.Usage{Input: s.int64(), Output: s.int64(), CacheRead: s.int64(), CacheWrite: s.int64()},
 		Cost:  troupe.Money(s.int64()), Turns: s.int(), ToolUses: s.int(),
 	}
 }
 
-func (s *scan) held() troupe.Reservation {
+func (s *Scan) held() troupe.Reservation {
 	return troupe.Reservation{Tokens: s.int64(), Cost: troupe.Money(s.int64()), Turns: s.int()}
 }
 
-func (s *scan) caps() troupe.Caps {
+// Caps reads CapsColumns.
+func (s *Scan) Caps() troupe.Caps {
 	return troupe.Caps{MaxDepth: s.int(), MaxActive: s.int(), MaxTotal: s.int(), MaxTokens: s.int64(),
 		MaxCost: troupe.Money(s.int64()), AskAbove: troupe.Money(s.int64()), MaxTurns: s.int64()}
 }
 
-// tree reads capsColumns, treeColumns and the name of the root.
-func (s *scan) tree(root troupe.SessionID) troupe.Tree {
-	return troupe.Tree{Root: root, Caps: s.caps(), Total: s.int(), SincePrompt: s.int(), Active: s.int(),
+// tree reads CapsColumns, TreeColumns and the name of the root.
+func (s *Scan) tree(root troupe.SessionID) troupe.Tree {
+	return troupe.Tree{Root: root, Caps: s.Caps(), Total: s.int(), SincePrompt: s.int(), Active: s.int(),
 		Tally: s.tally(), Reserved: s.held(), Name: s.text()}
 }
 
-// sessionArgs are the values of sessionColumns, then the lease's.
-func sessionArgs(s troupe.Session, l troupe.Lease) []any {
+// SessionArgs are the values of SessionColumns, then the lease's.
+func SessionArgs(s troupe.Session, l troupe.Lease) []any {
 	u := s.Tally.Usage
 	return []any{
 		string(s.ID), string(s.Root), string(s.Parent), s.Coord.Reply, s.Coord.Call,
 		s.Name, s.Title, s.Depth, s.Cwd, s.Type, s.Model,
 		string(s.Status), string(s.Waiting), string(s.Cause), s.Run, s.Seq,
 		u.Input, u.Output, u.CacheRead, u.CacheWrite, int64(s.Tally.Cost), s.Tally.Turns, s.Tally.ToolUses,
-		s.Result, s.Error, writeTime(s.CreatedAt), writeTime(s.StartedAt), writeTime(s.EndedAt),
-		writeTime(s.Until), s.Reserved.Tokens, int64(s.Reserved.Cost), s.Reserved.Turns, boolArg(s.Cut),
-		writeWorkspace(s.Workspace), s.Team, writeTime(s.AsleepAt),
+		s.Result, s.Error, WriteTime(s.CreatedAt), WriteTime(s.StartedAt), WriteTime(s.EndedAt),
+		WriteTime(s.Until), s.Reserved.Tokens, int64(s.Reserved.Cost), s.Reserved.Turns, boolArg(s.Cut),
+		writeWorkspace(s.Workspace), s.Team, WriteTime(s.AsleepAt),
 		string(l.Owner), l.Epoch,
 	}
 }
 
-func capsArgs(c troupe.Caps) []any {
+func CapsArgs(c troupe.Caps) []any {
 	return []any{c.MaxDepth, c.MaxActive, c.MaxTotal, c.MaxTokens, int64(c.MaxCost), int64(c.AskAbove), c.MaxTurns}
 }
 
@@ -144,15 +163,15 @@ func readWorkspace(text string) (w troupe.Workspace) {
 	return w
 }
 
-// writeTime stores a time as nanoseconds; the zero time, for which those are undefined, is 0.
-func writeTime(t time.Time) int64 {
+// WriteTime stores a time as nanoseconds; the zero time, for which those are undefined, is 0.
+func WriteTime(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
 	return t.UnixNano()
 }
 
-func readTime(n int64) time.Time {
+func ReadTime(n int64) time.Time {
 	if n == 0 {
 		return time.Time{}
 	}

@@ -1,4 +1,4 @@
-package sqlite
+package table
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/store"
 )
 
-func (r *reader) Requests(f store.RequestFilter) (out []troupe.Request, err error) {
+func (r *Reader) Requests(f store.RequestFilter) (out []troupe.Request, err error) {
 	var q query
 	if f.Root != "" {
 		q.and("root = ?", string(f.Root))
@@ -20,16 +20,16 @@ func (r *reader) Requests(f store.RequestFilter) (out []troupe.Request, err erro
 		q.and(`settled = 0 AND NOT EXISTS (SELECT 1 FROM mail m
 			WHERE m.root = requests.root AND m.receiver = requests.session AND m.id = ? || requests.id)`, string(troupe.AnswerMailID("")))
 	}
-	err = r.query("list requests", func(row row) error {
+	err = r.Query("list requests", func(row Row) error {
 		req, err := readRequest(row)
 		out = append(out, req)
 		return err
-	}, `SELECT `+requestColumns+` FROM requests`+q.where()+` ORDER BY asked`, q.args...)
+	}, `SELECT `+RequestColumns+` FROM requests`+q.where()+` ORDER BY asked`, q.args...)
 	return out, err
 }
 
-func readRequest(r row) (troupe.Request, error) {
-	s := r.scan()
+func readRequest(r Row) (troupe.Request, error) {
+	s := r.Scan()
 	out := troupe.Request{
 		Root: troupe.SessionID(s.text()), ID: troupe.RequestID(s.text()), Session: troupe.SessionID(s.text()),
 		Coord: troupe.Coord{Reply: s.int(), Call: s.int()}, Opened: s.time(), Settled: s.time(),
@@ -39,13 +39,13 @@ func readRequest(r row) (troupe.Request, error) {
 		err = json.Unmarshal(answer, &out.Answer)
 	}
 	if err != nil {
-		return out, &undecodable{fmt.Errorf("decode request %s: %w", out.ID, err)}
+		return out, &Undecodable{fmt.Errorf("decode request %s: %w", out.ID, err)}
 	}
 	out.RequestBody = out.WithKind()
 	return out, nil
 }
 
-func (t *tx) PutRequest(r troupe.Request) error {
+func (t *Tx) PutRequest(r troupe.Request) error {
 	doing := "put request " + string(r.ID)
 	if err := t.inTree(r.Root, doing); err != nil {
 		return err
@@ -60,11 +60,11 @@ func (t *tx) PutRequest(r troupe.Request) error {
 			return t.refuse("%s: %w", doing, err)
 		}
 	}
-	n, err := t.exec(doing, `INSERT INTO requests (`+requestColumns+`)
+	n, err := t.Exec(doing, `INSERT INTO requests (`+RequestColumns+`)
 		SELECT ?,?,?,?,?,?,?,?,? WHERE EXISTS (SELECT 1 FROM sessions WHERE root = ? AND id = ?)
 		ON CONFLICT (root, id) DO UPDATE SET settled = excluded.settled, body = excluded.body,
 			answer = excluded.answer`,
-		string(r.Root), string(r.ID), string(r.Session), r.Reply, r.Call, writeTime(r.Opened), writeTime(r.Settled),
+		string(r.Root), string(r.ID), string(r.Session), r.Reply, r.Call, WriteTime(r.Opened), WriteTime(r.Settled),
 		body, answer,
 		string(r.Root), string(r.Session))
 	if err != nil || n == 1 {

@@ -1,4 +1,4 @@
-package sqlite
+package table
 
 import (
 	"encoding/json"
@@ -9,9 +9,10 @@ import (
 	"github.com/troupe-dev/troupe/internal/store"
 )
 
-// tx is one function's part of the writer's transaction.
-type tx struct {
-	reader
+// Tx is a store.Tx in the transaction that its connection is in, for one function.
+type Tx struct {
+	Reader
+
 	root troupe.SessionID
 	// wrote is set by the first statement that changed a row. A function that fails before
 	// it leaves nothing to undo.
@@ -20,13 +21,20 @@ type tx struct {
 	parent troupe.SessionID
 }
 
-var _ store.Tx = (*tx)(nil)
+var _ store.Tx = (*Tx)(nil)
 
-func (t *tx) exec(doing, sql string, args ...any) (int64, error) {
+// NewTx writes to a tree by a connection until End.
+func NewTx(c Conn, root troupe.SessionID) *Tx { return &Tx{Reader: Reader{conn: c}, root: root} }
+
+// Wrote reports whether a row was changed: if none was, there is nothing to undo.
+func (t *Tx) Wrote() bool { return t.wrote }
+
+// Exec runs a statement.
+func (t *Tx) Exec(doing, sql string, args ...any) (int64, error) {
 	if t.failed != nil {
 		return 0, t.failed
 	}
-	n, err := t.c.exec(sql, args...)
+	n, err := t.conn.Exec(sql, args...)
 	if err != nil {
 		return 0, t.fail(doing, err)
 	}
@@ -38,7 +46,7 @@ func (t *tx) exec(doing, sql string, args ...any) (int64, error) {
 
 // refuse keeps a mistake of the caller: the function's writes must not be committed, even
 // if it goes on as if nothing had happened.
-func (t *tx) refuse(format string, args ...any) error {
+func (t *Tx) refuse(format string, args ...any) error {
 	if t.failed == nil {
 		t.failed = fmt.Errorf(format, args...)
 	}
@@ -46,18 +54,18 @@ func (t *tx) refuse(format string, args ...any) error {
 }
 
 // inTree refuses to write outside the transaction's tree.
-func (t *tx) inTree(root troupe.SessionID, doing string) error {
+func (t *Tx) inTree(root troupe.SessionID, doing string) error {
 	if root != t.root {
 		return t.refuse("%s: it is in tree %q, but the transaction is of tree %q", doing, root, t.root)
 	}
 	return nil
 }
 
-// 38 values: sessionColumns and the lease.
-const insertSession = `INSERT INTO sessions (` + sessionColumns + `, ` + leaseColumns + `)
+// InsertSession has 38 values: SessionColumns and the lease.
+const InsertSession = `INSERT INTO sessions (` + SessionColumns + `, ` + LeaseColumns + `)
 	VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`
 
-func (t *tx) Insert(s troupe.Session, l troupe.Lease, caps *troupe.Caps) error {
+func (t *Tx) Insert(s troupe.Session, l troupe.Lease, caps *troupe.Caps) error {
 	doing := fmt.Sprintf("insert session %s (%q)", s.ID, s.Name)
 	if err := t.inTree(s.Root, doing); err != nil {
 		return err
@@ -71,7 +79,7 @@ func (t *tx) Insert(s troupe.Session, l troupe.Lease, caps *troupe.Caps) error {
 		}
 		t.parent = s.Parent
 	}
-	n, err := t.exec(doing, insertSession, sessionArgs(s, l)...)
+	n, err := t.Exec(doing, InsertSession, SessionArgs(s, l)...)
 	if err != nil {
 		return err
 	}
@@ -84,30 +92,30 @@ func (t *tx) Insert(s troupe.Session, l troupe.Lease, caps *troupe.Caps) error {
 	if caps == nil {
 		caps = &troupe.Caps{}
 	}
-	_, err = t.exec(doing, `INSERT INTO trees (root, `+capsColumns+`)
-		VALUES (?,?,?,?,?,?,?,?)`, append([]any{string(s.ID)}, capsArgs(*caps)...)...)
+	_, err = t.Exec(doing, `INSERT INTO trees (root, `+CapsColumns+`)
+		VALUES (?,?,?,?,?,?,?,?)`, append([]any{string(s.ID)}, CapsArgs(*caps)...)...)
 	return err
 }
 
 // clash finds out why a session could not be inserted.
-func (t *tx) clash(s troupe.Session, doing string) error {
+func (t *Tx) clash(s troupe.Session, doing string) error {
 	var what string
-	err := t.query(doing, func(r row) error {
+	err := t.Query(doing, func(r Row) error {
 		switch int64(1) {
-		case r.int64(0):
+		case r.Int64(0):
 			what = "the id is taken"
-		case r.int64(1):
+		case r.Int64(1):
 			what = fmt.Sprintf("call %d of reply %d has its session", s.Coord.Call, s.Coord.Reply)
-		case r.int64(2):
+		case r.Int64(2):
 			what = fmt.Sprintf("%s has a child named %q", s.Parent, s.Name)
-		case r.int64(3):
+		case r.Int64(3):
 			what = fmt.Sprintf("a root named %q exists", s.Name)
 		}
 		return nil
 	}, `SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?1),
 		EXISTS (SELECT 1 FROM sessions WHERE root = ?2 AND parent = ?3 AND parent <> '' AND reply = ?4 AND call = ?5),
-		EXISTS (SELECT 1 FROM sessions WHERE root = ?2 AND parent = ?3 AND parent <> '' AND name = ?6),
-		EXISTS (SELECT 1 FROM sessions WHERE ?3 = '' AND parent = '' AND name = ?6 AND name <> '')`,
+		EXISTS (SELECT 1 FROM sessions WHERE root = ?2 AND parent = ?3 AND parent <> '' AND `+t.conn.SameName("?6")+`),
+		EXISTS (SELECT 1 FROM sessions WHERE ?3 = '' AND parent = '' AND `+t.conn.SameName("?6")+` AND name <> '')`,
 		string(s.ID), string(s.Root), string(s.Parent), s.Coord.Reply, s.Coord.Call, s.Name)
 	if err != nil {
 		return err
@@ -116,9 +124,9 @@ func (t *tx) clash(s troupe.Session, doing string) error {
 }
 
 // mustExist demands a session in the transaction's tree.
-func (t *tx) mustExist(id troupe.SessionID, doing string) error {
+func (t *Tx) mustExist(id troupe.SessionID, doing string) error {
 	found := false
-	err := t.query(doing, func(row) error { found = true; return nil },
+	err := t.Query(doing, func(Row) error { found = true; return nil },
 		`SELECT 1 FROM sessions WHERE root = ? AND id = ?`, string(t.root), string(id))
 	if err == nil && !found {
 		err = fmt.Errorf("%s: session %q in tree %q: %w", doing, id, t.root, troupe.ErrNotFound)
@@ -135,21 +143,21 @@ const appendSession = `UPDATE sessions SET
 	workspace = ?, asleep_at = ?
 	WHERE root = ? AND id = ? AND owner = ? AND epoch = ? AND seq = ?`
 
-func (t *tx) Append(l troupe.Lease, s troupe.Session, events []troupe.Event) error {
+func (t *Tx) Append(l troupe.Lease, s troupe.Session, events []troupe.Event) error {
 	doing := "append to session " + string(s.ID)
 	if err := t.inTree(s.Root, doing); err != nil {
 		return err
 	}
-	if err := checkEvents(s, events); err != nil {
+	if err := CheckEvents(s, events); err != nil {
 		return t.refuse("%s: %w", doing, err)
 	}
 	u := s.Tally.Usage
-	n, err := t.exec(doing, appendSession,
+	n, err := t.Exec(doing, appendSession,
 		s.Title, s.Model, string(s.Status), string(s.Waiting), string(s.Cause), s.Run, s.Seq, u.Input, u.Output,
 		u.CacheRead, u.CacheWrite, int64(s.Tally.Cost), s.Tally.Turns, s.Tally.ToolUses, s.Result, s.Error,
-		writeTime(s.StartedAt), writeTime(s.EndedAt), writeTime(s.Until), s.Reserved.Tokens, int64(s.Reserved.Cost),
+		WriteTime(s.StartedAt), WriteTime(s.EndedAt), WriteTime(s.Until), s.Reserved.Tokens, int64(s.Reserved.Cost),
 		s.Reserved.Turns, boolArg(s.Cut), writeWorkspace(s.Workspace),
-		writeTime(s.AsleepAt),
+		WriteTime(s.AsleepAt),
 		string(s.Root), string(s.ID), string(l.Owner), l.Epoch, events[0].Seq-1)
 	if err != nil {
 		return err
@@ -163,16 +171,16 @@ func (t *tx) Append(l troupe.Lease, s troupe.Session, events []troupe.Event) err
 		if err != nil {
 			return t.refuse("%s: event %d: %w", doing, e.Seq, err)
 		}
-		if _, err := t.exec(doing, `INSERT INTO events (`+eventColumns+`) VALUES (?,?,?,?,?,?)`,
-			string(s.Root), string(s.ID), e.Seq, writeTime(e.At), string(e.Body.Kind()), body); err != nil {
+		if _, err := t.Exec(doing, `INSERT INTO events (`+EventColumns+`) VALUES (?,?,?,?,?,?)`,
+			string(s.Root), string(s.ID), e.Seq, WriteTime(e.At), string(e.Body.Kind()), body); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkEvents holds an Append to its own words, before the database is asked.
-func checkEvents(s troupe.Session, events []troupe.Event) error {
+// CheckEvents holds an Append to its own words, before the database is asked.
+func CheckEvents(s troupe.Session, events []troupe.Event) error {
 	if len(events) == 0 {
 		return fmt.Errorf("a projection changes only with an event, and there is none")
 	}
@@ -194,9 +202,9 @@ func checkEvents(s troupe.Session, events []troupe.Event) error {
 	return nil
 }
 
-func (t *tx) Claim(id troupe.SessionID, owner troupe.OwnerID) (troupe.Lease, error) {
+func (t *Tx) Claim(id troupe.SessionID, owner troupe.OwnerID) (troupe.Lease, error) {
 	doing := "claim session " + string(id)
-	n, err := t.exec(doing, `UPDATE sessions SET owner = ?, epoch = epoch + 1 WHERE root = ? AND id = ?`,
+	n, err := t.Exec(doing, `UPDATE sessions SET owner = ?, epoch = epoch + 1 WHERE root = ? AND id = ?`,
 		string(owner), string(t.root), string(id))
 	if err != nil {
 		return troupe.Lease{}, err
@@ -206,17 +214,17 @@ func (t *tx) Claim(id troupe.SessionID, owner troupe.OwnerID) (troupe.Lease, err
 	}
 	// Damage can take the end of a log and leave what it did to the mailbox. What stands as read by an event that
 	// is not there was not read: were it kept, the same mail could not be sent again.
-	if _, err := t.exec(doing, forgetUnwritten+` (SELECT seq FROM sessions WHERE root = ? AND id = ?)`,
+	if _, err := t.Exec(doing, ForgetUnwritten+` (SELECT seq FROM sessions WHERE root = ? AND id = ?)`,
 		string(t.root), string(id), string(t.root), string(id)); err != nil {
 		return troupe.Lease{}, err
 	}
 	return t.Lease(id)
 }
 
-// forgetUnwritten forgets mail of a session that stands as read behind an event.
-const forgetUnwritten = `DELETE FROM mail WHERE root = ? AND receiver = ? AND delivered >`
+// ForgetUnwritten forgets mail of a session that stands as read behind an event.
+const ForgetUnwritten = `DELETE FROM mail WHERE root = ? AND receiver = ? AND delivered >`
 
-func (t *tx) Send(m troupe.Mail) (bool, error) {
+func (t *Tx) Send(m troupe.Mail) (bool, error) {
 	doing := fmt.Sprintf("send mail %s to session %s", m.ID, m.To)
 	if err := t.inTree(m.Root, doing); err != nil {
 		return false, err
@@ -225,7 +233,7 @@ func (t *tx) Send(m troupe.Mail) (bool, error) {
 	if err != nil {
 		return false, t.refuse("%s: %w", doing, err)
 	}
-	n, err := t.exec(doing, `INSERT INTO mail (`+mailColumns+`) SELECT ?,?,?,0,?
+	n, err := t.Exec(doing, `INSERT INTO mail (`+MailColumns+`) SELECT ?,?,?,0,?
 		WHERE EXISTS (SELECT 1 FROM sessions WHERE root = ? AND id = ?)
 		ON CONFLICT (root, receiver, id) DO NOTHING`,
 		string(m.Root), string(m.To), string(m.ID), body, string(m.Root), string(m.To))
@@ -235,13 +243,13 @@ func (t *tx) Send(m troupe.Mail) (bool, error) {
 	return false, t.mustExist(m.To, doing)
 }
 
-func (t *tx) MarkDelivered(to troupe.SessionID, seq int64, ids []troupe.MailID) error {
+func (t *Tx) MarkDelivered(to troupe.SessionID, seq int64, ids []troupe.MailID) error {
 	doing := "mark mail of session " + string(to) + " delivered"
 	if seq <= 0 {
 		return t.refuse("%s: event %d cannot have delivered it", doing, seq)
 	}
 	for _, id := range ids {
-		n, err := t.exec(doing, `UPDATE mail SET delivered = ?, body = NULL
+		n, err := t.Exec(doing, `UPDATE mail SET delivered = ?, body = NULL
 			WHERE root = ? AND receiver = ? AND id = ? AND delivered = 0`,
 			seq, string(t.root), string(to), string(id))
 		if err != nil {
@@ -254,13 +262,13 @@ func (t *tx) MarkDelivered(to troupe.SessionID, seq int64, ids []troupe.MailID) 
 	return nil
 }
 
-func (t *tx) AddTree(root troupe.SessionID, d troupe.TreeDelta) error {
+func (t *Tx) AddTree(root troupe.SessionID, d troupe.TreeDelta) error {
 	doing := "add to tree " + string(root)
 	if err := t.inTree(root, doing); err != nil {
 		return err
 	}
 	u := d.Tally.Usage
-	n, err := t.exec(doing, `UPDATE trees SET total = total + ?, active = active + ?,
+	n, err := t.Exec(doing, `UPDATE trees SET total = total + ?, active = active + ?,
 		input = input + ?, output = output + ?, cache_read = cache_read + ?, cache_write = cache_write + ?,
 		cost = cost + ?, turns = turns + ?, tool_uses = tool_uses + ?,
 		held_tokens = held_tokens + ?, held_cost = held_cost + ?, held_turns = held_turns + ?,
@@ -271,22 +279,22 @@ func (t *tx) AddTree(root troupe.SessionID, d troupe.TreeDelta) error {
 	return orNotFound(n, err, doing)
 }
 
-func (t *tx) SetCaps(root troupe.SessionID, caps troupe.Caps) error {
+func (t *Tx) SetCaps(root troupe.SessionID, caps troupe.Caps) error {
 	doing := "set the caps of tree " + string(root)
 	if err := t.inTree(root, doing); err != nil {
 		return err
 	}
-	n, err := t.exec(doing, `UPDATE trees SET (`+capsColumns+`) = (?,?,?,?,?,?,?) WHERE root = ?`,
-		append(capsArgs(caps), string(root))...)
+	n, err := t.Exec(doing, `UPDATE trees SET (`+CapsColumns+`) = (?,?,?,?,?,?,?) WHERE root = ?`,
+		append(CapsArgs(caps), string(root))...)
 	return orNotFound(n, err, doing)
 }
 
-func (t *tx) PutDocument(root troupe.SessionID, hash string, body []byte) error {
+func (t *Tx) PutDocument(root troupe.SessionID, hash string, body []byte) error {
 	doing := fmt.Sprintf("put document %s of tree %s", hash, root)
 	if err := t.inTree(root, doing); err != nil {
 		return err
 	}
-	n, err := t.exec(doing, `INSERT INTO documents (`+documentColumns+`) SELECT ?,?
+	n, err := t.Exec(doing, `INSERT INTO documents (`+DocumentColumns+`) SELECT ?,?
 		WHERE EXISTS (SELECT 1 FROM trees WHERE root = ?) ON CONFLICT (root, hash) DO NOTHING`,
 		string(root), hash, string(root))
 	if err != nil {
@@ -296,34 +304,34 @@ func (t *tx) PutDocument(root troupe.SessionID, hash string, body []byte) error 
 		return t.mustExist(root, doing)
 	}
 	known := false
-	err = t.query(doing, func(row) error { known = true; return nil }, `SELECT 1 FROM bodies WHERE hash = ?`, hash)
+	err = t.Query(doing, func(Row) error { known = true; return nil }, `SELECT 1 FROM bodies WHERE hash = ?`, hash)
 	if err != nil || known {
 		return err // another tree brought it
 	}
 	if body == nil {
 		body = []byte{} // nil is NULL
 	}
-	_, err = t.exec(doing, `INSERT INTO bodies (`+bodyColumns+`) VALUES (?,?)`, hash, body)
+	_, err = t.Exec(doing, `INSERT INTO bodies (`+BodyColumns+`) VALUES (?,?)`, hash, body)
 	return err
 }
 
-func (t *tx) DeleteTree(root troupe.SessionID) error {
+func (t *Tx) DeleteTree(root troupe.SessionID) error {
 	doing := "delete tree " + string(root)
 	t.parent = ""
 	if err := t.inTree(root, doing); err != nil {
 		return err
 	}
-	n, err := t.exec(doing, `DELETE FROM trees WHERE root = ?`, string(root))
+	n, err := t.Exec(doing, `DELETE FROM trees WHERE root = ?`, string(root))
 	if err := orNotFound(n, err, doing); err != nil {
 		return err
 	}
-	if _, err := t.exec(doing, `DELETE FROM bodies WHERE hash IN (SELECT hash FROM documents WHERE root = ?1)
+	if _, err := t.Exec(doing, `DELETE FROM bodies WHERE hash IN (SELECT hash FROM documents WHERE root = ?1)
 		AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.hash = bodies.hash AND d.root <> ?1)`,
 		string(root)); err != nil {
 		return err
 	}
 	for _, table := range strings.Fields("events mail requests documents sessions") {
-		if _, err := t.exec(doing, `DELETE FROM `+table+` WHERE root = ?`, string(root)); err != nil {
+		if _, err := t.Exec(doing, `DELETE FROM `+table+` WHERE root = ?`, string(root)); err != nil {
 			return err
 		}
 	}
