@@ -33,7 +33,7 @@ func plantWhole(t *testing.T, path string, id troupe.SessionID) (caps troupe.Cap
 	}
 	s := mustOpen(t, path, Options{})
 	lease := troupe.Lease{Owner: "me", Epoch: 4}
-	err := s.write(t.Context(), id, func(tx *table.Tx) error {
+	err := s.Update(t.Context(), id, func(tx store.Tx) error {
 		row := rootSession(id)
 		if err := tx.Insert(row, lease, &caps); err != nil {
 			return err
@@ -68,7 +68,7 @@ func TestRepairSavesEveryCap(t *testing.T) {
 		t.Errorf("of an intact database %d rows are bad and %d unknown", r.BadRows, r.UnknownRows)
 	}
 	s := mustOpen(t, path, Options{})
-	err = s.write(t.Context(), id, func(tx *table.Tx) error {
+	err = s.Update(t.Context(), id, func(tx store.Tx) error {
 		tree, err := tx.Tree(id)
 		if d := cmp.Diff(want, tree.Caps); d != "" {
 			t.Error(d)
@@ -195,7 +195,7 @@ func TestRepairMakesNoEventOfMail(t *testing.T) {
 	plantWhole(t, path, "000000000002") // its first event has row number 2
 	s := mustOpen(t, path, Options{})
 	for _, id := range []troupe.SessionID{"000000000001", "000000000002"} {
-		err := s.write(t.Context(), id, func(tx *table.Tx) error {
+		err := s.Update(t.Context(), id, func(tx store.Tx) error {
 			_, err := tx.Send(troupe.Mail{Root: id, To: id, ID: "m", Kind: troupe.MailPrompt})
 			return err
 		})
@@ -230,7 +230,7 @@ func tellsOfTheLastRun(t *testing.T, at troupe.Coord) {
 	kid.Coord = at
 	s := mustOpen(t, path, Options{})
 	lease := troupe.Lease{Owner: "me", Epoch: 4}
-	err := s.write(t.Context(), id, func(tx *table.Tx) error {
+	err := s.Update(t.Context(), id, func(tx store.Tx) error {
 		if err := tx.Insert(kid, lease, nil); err != nil {
 			return err
 		}
@@ -283,7 +283,7 @@ func TestRepairForgetsMailOfLostLogs(t *testing.T) {
 	plantWhole(t, path, id)
 	kid := childSession(id, 1)
 	s := mustOpen(t, path, Options{})
-	err := s.write(t.Context(), id, func(tx *table.Tx) error {
+	err := s.Update(t.Context(), id, func(tx store.Tx) error {
 		return tx.Insert(kid, troupe.Lease{Owner: "me", Epoch: 4}, nil)
 	})
 	if err := errors.Join(err, s.Close()); err != nil {

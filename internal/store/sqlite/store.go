@@ -60,12 +60,13 @@ func newStore(path string, c *conn, o Options) *Store {
 		path: path,
 		w: &writer{
 			c: c, path: path, batch: o.Batch,
-			queue:   make(chan *job, o.Queue),
+			queue:   make(chan *table.Job, o.Queue),
 			stopped: make(chan struct{}),
 		},
 		readers: make(chan struct{}, o.Readers),
 		owned:   map[troupe.OwnerID]*lock{},
 	}
+	s.w.group.Transactions = s.w
 	for range o.Readers {
 		s.readers <- struct{}{}
 	}
@@ -76,29 +77,18 @@ func newStore(path string, c *conn, o Options) *Store {
 // Update implements store.Store. It must not be called from a function that is given to
 // Update: the one would wait for the other for ever.
 func (s *Store) Update(ctx context.Context, root troupe.SessionID, fn func(store.Tx) error) error {
-	return s.write(ctx, root, func(t *table.Tx) error { return fn(t) })
+	return s.write(ctx, root, func(t *table.Tx) error { return fn(tx{t}) })
 }
 
 func (s *Store) write(ctx context.Context, root troupe.SessionID, fn func(*table.Tx) error) error {
-	j := &job{root: root, fn: fn, done: make(chan struct{})}
+	j := table.NewJob(root, fn)
 	if err := s.enqueue(ctx, j); err != nil {
 		return err
 	}
-	select {
-	case <-j.done:
-	case <-ctx.Done():
-		if j.state.CompareAndSwap(queued, left) {
-			return context.Cause(ctx)
-		}
-		<-j.done
-	}
-	if j.panic != "" {
-		panic(j.panic)
-	}
-	return j.err
+	return j.Wait(ctx)
 }
 
-func (s *Store) enqueue(ctx context.Context, j *job) error {
+func (s *Store) enqueue(ctx context.Context, j *table.Job) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
@@ -117,7 +107,7 @@ func (s *Store) enqueue(ctx context.Context, j *job) error {
 
 // View implements store.Store.
 func (s *Store) View(ctx context.Context, fn func(store.Reader) error) error {
-	return s.read(ctx, func(r *table.Reader) error { return fn(r) })
+	return s.read(ctx, func(r *table.Reader) error { return fn(reader{r}) })
 }
 
 func (s *Store) read(ctx context.Context, fn func(*table.Reader) error) error {

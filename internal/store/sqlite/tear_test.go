@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/store/internal/table"
+	"github.com/troupe-dev/troupe/internal/store"
 )
 
 // grownLog makes a database whose log holds several commits, and returns both files as a kill would leave them.
@@ -17,7 +17,7 @@ func grownLog(t *testing.T) (db, log []byte) {
 	s := mustOpen(t, path, Options{})
 	for i := range 4 {
 		id := troupe.SessionID("00000000000" + string(rune('1'+i)))
-		err := s.write(t.Context(), id, func(tx *table.Tx) error { return tx.Insert(rootSession(id), troupe.Lease{}, nil) })
+		err := s.Update(t.Context(), id, func(tx store.Tx) error { return tx.Insert(rootSession(id), troupe.Lease{}, nil) })
 		if err != nil {
 			t.Fatal(err)
 		}

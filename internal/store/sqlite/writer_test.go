@@ -64,9 +64,9 @@ func (g *gate) open() {
 }
 
 // asTx is what stands behind a store.Tx here.
-func asTx(t *testing.T, st store.Tx) *table.Tx {
+func asTx(t *testing.T, st store.Tx) tx {
 	t.Helper()
-	out, ok := st.(*table.Tx)
+	out, ok := st.(tx)
 	if !ok {
 		t.Fatalf("a Tx is a %T", st)
 	}
@@ -170,8 +170,8 @@ func TestGoexit(t *testing.T) {
 		runtime.Goexit()
 		return nil
 	})
-	if !errors.Is(err, errExited) {
-		t.Errorf("got %v, want %v", err, errExited)
+	if !errors.Is(err, table.ErrExited) {
+		t.Errorf("got %v, want %v", err, table.ErrExited)
 	}
 	if err := s.Update(t.Context(), theRoot, addOne); err != nil {
 		t.Error(err)

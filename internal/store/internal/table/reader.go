@@ -22,19 +22,25 @@ type Conn interface {
 	Query(each func(Row) error, sql string, args ...any) error
 	// SameName is the condition that a session's name is the value, without regard to ASCII case.
 	SameName(value string) string
+	// Later runs a statement that is answered by the end of the transaction, or earlier.
+	Later(sql string, args ...any) error
+	// AddTree adds to the counts of a tree; 0: it is not there. None of them comes to be less than nothing.
+	AddTree(root troupe.SessionID, d troupe.TreeDelta) (int64, error)
+	// Tree is what is known of a tree without a question.
+	Tree(root troupe.SessionID) (troupe.Tree, bool)
+	// Stamp sets what a session that is appended to has in this dialect alone.
+	Stamp() string
 	// Explain says what a failure while doing something means for the person whose database it is.
 	Explain(doing string, err error) error
 }
 
-// Reader is a store.Reader in the transaction that its connection is in.
+// Reader is a store.Reader in the transaction that its connection is in; how a tree keeps documents is the dialect's.
 type Reader struct {
 	conn Conn
 	// failed is the first failure of the database itself. It may have rolled the transaction back by then, so nothing
 	// may run after it: it would commit by itself.
 	failed error
 }
-
-var _ store.Reader = (*Reader)(nil)
 
 // NewReader reads by a connection until End.
 func NewReader(c Conn) *Reader { return &Reader{conn: c} }
@@ -227,6 +233,12 @@ func (r *Reader) Mailboxes(root troupe.SessionID) (out []troupe.SessionID, err e
 }
 
 func (r *Reader) Tree(root troupe.SessionID) (t troupe.Tree, err error) {
+	if r.failed != nil {
+		return t, r.failed
+	}
+	if t, known := r.conn.Tree(root); known {
+		return t, nil
+	}
 	found := false
 	err = r.Query("read tree "+string(root), func(row Row) error {
 		t, found = row.Scan().tree(root), true
@@ -247,17 +259,4 @@ func (r *Reader) Tree(root troupe.SessionID) (t troupe.Tree, err error) {
 		return t, r.fail("read tree "+string(root), &Undecodable{errors.New("it has sessions and no row")})
 	}
 	return t, fmt.Errorf("tree %q: %w", root, troupe.ErrNotFound)
-}
-
-func (r *Reader) Document(root troupe.SessionID, hash string) (body []byte, err error) {
-	found := false
-	err = r.Query("read document "+hash+" of tree "+string(root), func(row Row) error {
-		body, found = row.Bytes(0), true // the driver made it for this row
-		return nil
-	}, `SELECT b.body FROM documents d JOIN bodies b ON b.hash = d.hash
-		WHERE d.root = ? AND d.hash = ?`, string(root), hash)
-	if err == nil && !found {
-		err = fmt.Errorf("document %s of tree %q: %w", hash, root, troupe.ErrNotFound)
-	}
-	return body, err
 }

@@ -47,7 +47,7 @@ func readRequest(r Row) (troupe.Request, error) {
 
 func (t *Tx) PutRequest(r troupe.Request) error {
 	doing := "put request " + string(r.ID)
-	if err := t.inTree(r.Root, doing); err != nil {
+	if err := t.InTree(r.Root, doing); err != nil {
 		return err
 	}
 	body, err := json.Marshal(r.RequestBody)
@@ -70,5 +70,5 @@ func (t *Tx) PutRequest(r troupe.Request) error {
 	if err != nil || n == 1 {
 		return err
 	}
-	return t.mustExist(r.Session, doing)
+	return t.MustExist(r.Session, doing)
 }

@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/store"
 )
 
-// Tx is a store.Tx in the transaction that its connection is in, for one function.
+// Tx is a store.Tx in the transaction that its connection is in, for one function; how a tree keeps documents is the
+// dialect's.
 type Tx struct {
 	Reader
 
@@ -21,13 +21,8 @@ type Tx struct {
 	parent troupe.SessionID
 }
 
-var _ store.Tx = (*Tx)(nil)
-
 // NewTx writes to a tree by a connection until End.
 func NewTx(c Conn, root troupe.SessionID) *Tx { return &Tx{Reader: Reader{conn: c}, root: root} }
-
-// Wrote reports whether a row was changed: if none was, there is nothing to undo.
-func (t *Tx) Wrote() bool { return t.wrote }
 
 // Exec runs a statement.
 func (t *Tx) Exec(doing, sql string, args ...any) (int64, error) {
@@ -44,6 +39,18 @@ func (t *Tx) Exec(doing, sql string, args ...any) (int64, error) {
 	return n, nil
 }
 
+// later runs a statement that is answered by the end of the transaction, or earlier.
+func (t *Tx) later(doing, sql string, args ...any) error {
+	if t.failed != nil {
+		return t.failed
+	}
+	t.wrote = true
+	if err := t.conn.Later(sql, args...); err != nil {
+		return t.fail(doing, err)
+	}
+	return nil
+}
+
 // refuse keeps a mistake of the caller: the function's writes must not be committed, even
 // if it goes on as if nothing had happened.
 func (t *Tx) refuse(format string, args ...any) error {
@@ -53,8 +60,8 @@ func (t *Tx) refuse(format string, args ...any) error {
 	return t.failed
 }
 
-// inTree refuses to write outside the transaction's tree.
-func (t *Tx) inTree(root troupe.SessionID, doing string) error {
+// InTree refuses to write outside the transaction's tree.
+func (t *Tx) InTree(root troupe.SessionID, doing string) error {
 	if root != t.root {
 		return t.refuse("%s: it is in tree %q, but the transaction is of tree %q", doing, root, t.root)
 	}
@@ -67,14 +74,14 @@ const InsertSession = `INSERT INTO sessions (` + SessionColumns + `, ` + LeaseCo
 
 func (t *Tx) Insert(s troupe.Session, l troupe.Lease, caps *troupe.Caps) error {
 	doing := fmt.Sprintf("insert session %s (%q)", s.ID, s.Name)
-	if err := t.inTree(s.Root, doing); err != nil {
+	if err := t.InTree(s.Root, doing); err != nil {
 		return err
 	}
 	if s.Seq != 0 {
 		return t.refuse("%s: it has no events yet, so its Seq must be 0, not %d", doing, s.Seq)
 	}
 	if s.Parent != "" && s.Parent != t.parent {
-		if err := t.mustExist(s.Parent, doing); err != nil {
+		if err := t.MustExist(s.Parent, doing); err != nil {
 			return err
 		}
 		t.parent = s.Parent
@@ -123,8 +130,8 @@ func (t *Tx) clash(s troupe.Session, doing string) error {
 	return fmt.Errorf("%s: %s: %w", doing, what, troupe.ErrExists)
 }
 
-// mustExist demands a session in the transaction's tree.
-func (t *Tx) mustExist(id troupe.SessionID, doing string) error {
+// MustExist demands a session in the transaction's tree.
+func (t *Tx) MustExist(id troupe.SessionID, doing string) error {
 	found := false
 	err := t.Query(doing, func(Row) error { found = true; return nil },
 		`SELECT 1 FROM sessions WHERE root = ? AND id = ?`, string(t.root), string(id))
@@ -136,23 +143,25 @@ func (t *Tx) mustExist(id troupe.SessionID, doing string) error {
 
 // The fence is the update itself: it changes the one row that is held under the lease and
 // stands right before the first event, or none.
-const appendSession = `UPDATE sessions SET
+const (
+	appendSession = `UPDATE sessions SET
 	title = ?, model = ?, status = ?, waiting = ?, cause = ?, run = ?, seq = ?, input = ?, output = ?,
 	cache_read = ?, cache_write = ?, cost = ?, turns = ?, tool_uses = ?, result = ?, error = ?,
 	started_at = ?, ended_at = ?, until = ?, held_tokens = ?, held_cost = ?, held_turns = ?, cut = ?,
-	workspace = ?, asleep_at = ?
-	WHERE root = ? AND id = ? AND owner = ? AND epoch = ? AND seq = ?`
+	workspace = ?, asleep_at = ?`
+	fencedSession = ` WHERE root = ? AND id = ? AND owner = ? AND epoch = ? AND seq = ?`
+)
 
 func (t *Tx) Append(l troupe.Lease, s troupe.Session, events []troupe.Event) error {
 	doing := "append to session " + string(s.ID)
-	if err := t.inTree(s.Root, doing); err != nil {
+	if err := t.InTree(s.Root, doing); err != nil {
 		return err
 	}
 	if err := CheckEvents(s, events); err != nil {
 		return t.refuse("%s: %w", doing, err)
 	}
 	u := s.Tally.Usage
-	n, err := t.Exec(doing, appendSession,
+	n, err := t.Exec(doing, appendSession+t.conn.Stamp()+fencedSession,
 		s.Title, s.Model, string(s.Status), string(s.Waiting), string(s.Cause), s.Run, s.Seq, u.Input, u.Output,
 		u.CacheRead, u.CacheWrite, int64(s.Tally.Cost), s.Tally.Turns, s.Tally.ToolUses, s.Result, s.Error,
 		WriteTime(s.StartedAt), WriteTime(s.EndedAt), WriteTime(s.Until), s.Reserved.Tokens, int64(s.Reserved.Cost),
@@ -171,7 +180,7 @@ func (t *Tx) Append(l troupe.Lease, s troupe.Session, events []troupe.Event) err
 		if err != nil {
 			return t.refuse("%s: event %d: %w", doing, e.Seq, err)
 		}
-		if _, err := t.Exec(doing, `INSERT INTO events (`+EventColumns+`) VALUES (?,?,?,?,?,?)`,
+		if err := t.later(doing, `INSERT INTO events (`+EventColumns+`) VALUES (?,?,?,?,?,?)`,
 			string(s.Root), string(s.ID), e.Seq, WriteTime(e.At), string(e.Body.Kind()), body); err != nil {
 			return err
 		}
@@ -226,7 +235,7 @@ const ForgetUnwritten = `DELETE FROM mail WHERE root = ? AND receiver = ? AND de
 
 func (t *Tx) Send(m troupe.Mail) (bool, error) {
 	doing := fmt.Sprintf("send mail %s to session %s", m.ID, m.To)
-	if err := t.inTree(m.Root, doing); err != nil {
+	if err := t.InTree(m.Root, doing); err != nil {
 		return false, err
 	}
 	body, err := json.Marshal(m)
@@ -240,7 +249,7 @@ func (t *Tx) Send(m troupe.Mail) (bool, error) {
 	if err != nil || n == 1 {
 		return n == 1, err
 	}
-	return false, t.mustExist(m.To, doing)
+	return false, t.MustExist(m.To, doing)
 }
 
 func (t *Tx) MarkDelivered(to troupe.SessionID, seq int64, ids []troupe.MailID) error {
@@ -262,72 +271,41 @@ func (t *Tx) MarkDelivered(to troupe.SessionID, seq int64, ids []troupe.MailID) 
 	return nil
 }
 
+// AddTree implements store.Tx.
 func (t *Tx) AddTree(root troupe.SessionID, d troupe.TreeDelta) error {
 	doing := "add to tree " + string(root)
-	if err := t.inTree(root, doing); err != nil {
+	if err := t.InTree(root, doing); err != nil {
 		return err
 	}
-	u := d.Tally.Usage
-	n, err := t.Exec(doing, `UPDATE trees SET total = total + ?, active = active + ?,
-		input = input + ?, output = output + ?, cache_read = cache_read + ?, cache_write = cache_write + ?,
-		cost = cost + ?, turns = turns + ?, tool_uses = tool_uses + ?,
-		held_tokens = held_tokens + ?, held_cost = held_cost + ?, held_turns = held_turns + ?,
-		since_prompt = CASE WHEN ? THEN 0 ELSE since_prompt END + ? WHERE root = ?`,
-		d.Total, d.Active, u.Input, u.Output, u.CacheRead, u.CacheWrite,
-		int64(d.Tally.Cost), d.Tally.Turns, d.Tally.ToolUses, d.Reserved.Tokens, int64(d.Reserved.Cost),
-		d.Reserved.Turns, d.Prompted, d.Total, string(root))
-	return orNotFound(n, err, doing)
+	if t.failed != nil {
+		return t.failed
+	}
+	n, err := t.conn.AddTree(root, d)
+	if err != nil {
+		return t.fail(doing, err)
+	}
+	t.wrote = t.wrote || n > 0
+	return OrNotFound(n, nil, doing)
 }
 
 func (t *Tx) SetCaps(root troupe.SessionID, caps troupe.Caps) error {
 	doing := "set the caps of tree " + string(root)
-	if err := t.inTree(root, doing); err != nil {
+	if err := t.InTree(root, doing); err != nil {
 		return err
 	}
 	n, err := t.Exec(doing, `UPDATE trees SET (`+CapsColumns+`) = (?,?,?,?,?,?,?) WHERE root = ?`,
 		append(CapsArgs(caps), string(root))...)
-	return orNotFound(n, err, doing)
-}
-
-func (t *Tx) PutDocument(root troupe.SessionID, hash string, body []byte) error {
-	doing := fmt.Sprintf("put document %s of tree %s", hash, root)
-	if err := t.inTree(root, doing); err != nil {
-		return err
-	}
-	n, err := t.Exec(doing, `INSERT INTO documents (`+DocumentColumns+`) SELECT ?,?
-		WHERE EXISTS (SELECT 1 FROM trees WHERE root = ?) ON CONFLICT (root, hash) DO NOTHING`,
-		string(root), hash, string(root))
-	if err != nil {
-		return err
-	}
-	if n == 0 {
-		return t.mustExist(root, doing)
-	}
-	known := false
-	err = t.Query(doing, func(Row) error { known = true; return nil }, `SELECT 1 FROM bodies WHERE hash = ?`, hash)
-	if err != nil || known {
-		return err // another tree brought it
-	}
-	if body == nil {
-		body = []byte{} // nil is NULL
-	}
-	_, err = t.Exec(doing, `INSERT INTO bodies (`+BodyColumns+`) VALUES (?,?)`, hash, body)
-	return err
+	return OrNotFound(n, err, doing)
 }
 
 func (t *Tx) DeleteTree(root troupe.SessionID) error {
 	doing := "delete tree " + string(root)
 	t.parent = ""
-	if err := t.inTree(root, doing); err != nil {
+	if err := t.InTree(root, doing); err != nil {
 		return err
 	}
 	n, err := t.Exec(doing, `DELETE FROM trees WHERE root = ?`, string(root))
-	if err := orNotFound(n, err, doing); err != nil {
-		return err
-	}
-	if _, err := t.Exec(doing, `DELETE FROM bodies WHERE hash IN (SELECT hash FROM documents WHERE root = ?1)
-		AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.hash = bodies.hash AND d.root <> ?1)`,
-		string(root)); err != nil {
+	if err := OrNotFound(n, err, doing); err != nil {
 		return err
 	}
 	for _, table := range strings.Fields("events mail requests documents sessions") {
@@ -338,8 +316,8 @@ func (t *Tx) DeleteTree(root troupe.SessionID) error {
 	return nil
 }
 
-// orNotFound turns an update that met no row into troupe.ErrNotFound.
-func orNotFound(n int64, err error, doing string) error {
+// OrNotFound turns an update that met no row into troupe.ErrNotFound.
+func OrNotFound(n int64, err error, doing string) error {
 	if err == nil && n == 0 {
 		return fmt.Errorf("%s: %w", doing, troupe.ErrNotFound)
 	}
