@@ -58,6 +58,11 @@ func (r *Reader) fail(doing string, err error) error {
 	return r.failed
 }
 
+// ReadTree reads the row of a tree for Scan.Tree.
+const ReadTree = `SELECT ` + CapsColumns + `, ` + TreeColumns + `, name
+	FROM trees t JOIN (SELECT root AS of, name FROM sessions WHERE root = ?1 AND id = ?1) r ON r.of = t.root
+	WHERE t.root = ?1`
+
 // limit ends a statement whose last value is the most rows that it returns. SQLite plans by the value of a
 // bare LIMIT ?, and so compiles the statement anew each time one is bound; by this it does not.
 const limit = ` LIMIT ? + 0`
@@ -241,11 +246,9 @@ func (r *Reader) Tree(root troupe.SessionID) (t troupe.Tree, err error) {
 	}
 	found := false
 	err = r.Query("read tree "+string(root), func(row Row) error {
-		t, found = row.Scan().tree(root), true
+		t, found = row.Scan().Tree(root), true
 		return nil
-	}, `SELECT `+CapsColumns+`, `+TreeColumns+`, name
-		FROM trees t JOIN (SELECT root AS of, name FROM sessions WHERE root = ?1 AND id = ?1) ON of = t.root
-		WHERE t.root = ?1`, string(root))
+	}, ReadTree, string(root))
 	if err != nil || found {
 		return t, err
 	}

@@ -114,8 +114,8 @@ func (s *Scan) Caps() troupe.Caps {
 		MaxCost: troupe.Money(s.int64()), AskAbove: troupe.Money(s.int64()), MaxTurns: s.int64()}
 }
 
-// tree reads CapsColumns, TreeColumns and the name of the root.
-func (s *Scan) tree(root troupe.SessionID) troupe.Tree {
+// Tree reads CapsColumns, TreeColumns and the name of the root.
+func (s *Scan) Tree(root troupe.SessionID) troupe.Tree {
 	return troupe.Tree{Root: root, Caps: s.Caps(), Total: s.int(), SincePrompt: s.int(), Active: s.int(),
 		Tally: s.tally(), Reserved: s.held(), Name: s.text()}
 }

@@ -1,0 +1,274 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store/internal/table"
+)
+
+// conn runs statements on one connection, in a transaction that is open. It implements table.Conn.
+type conn struct {
+	c   *pgx.Conn
+	ctx context.Context //nolint:containedctx // it never ends: the server ends a statement that takes too long
+	// waiting are statements whose answer nobody waits for.
+	waiting *pgx.Batch
+	// tree is the row of the transaction's tree with all that was added in it; nil: it has to be read.
+	tree  *troupe.Tree
+	added table.Sum
+	dirty bool // something was added
+	// appended: a log of the tree got longer.
+	appended bool
+}
+
+// mostWaiting is how many statements wait at most: what they hold is in memory until then.
+const mostWaiting = 200
+
+// statement is a text in PostgreSQL's words.
+type statement struct {
+	text  string
+	trees bool // it is about the rows of trees
+}
+
+var statements sync.Map // by the text with ?
+
+// translated has values stand as $1 and so on. No text of ours has a ? for anything else.
+func translated(sql string) statement {
+	if s, ok := statements.Load(sql); ok {
+		return s.(statement) //nolint:errcheck,forcetypeassert // nothing else is stored
+	}
+	var b strings.Builder
+	n := 0
+	for i := 0; i < len(sql); i++ {
+		if sql[i] != '?' {
+			b.WriteByte(sql[i])
+			continue
+		}
+		b.WriteByte('$')
+		if i+1 == len(sql) || sql[i+1] < '0' || sql[i+1] > '9' { // else its number follows
+			n++
+			b.WriteString(strconv.Itoa(n))
+		}
+	}
+	out := statement{text: b.String(), trees: strings.Contains(sql, "trees")}
+	statements.Store(sql, out)
+	return out
+}
+
+func values(args []any) []any {
+	out := make([]any, len(args))
+	for i, a := range args {
+		if text, ok := a.(string); ok {
+			a = storable(text)
+		}
+		out[i] = a
+	}
+	return out
+}
+
+// queue puts a statement behind those that wait. One about the rows of trees comes after what was added to them.
+func (c *conn) queue(sql string, args ...any) {
+	s := translated(sql)
+	if s.trees {
+		c.settle()
+		c.tree = nil
+	}
+	c.waiting.Queue(s.text, values(args)...)
+}
+
+// settle has what was added to the tree written.
+func (c *conn) settle() {
+	if c.dirty && c.tree != nil {
+		sql, args := c.added.Statement(c.tree.Root)
+		c.waiting.Queue(translated(sql).text, args...)
+	}
+	c.added, c.dirty = table.Sum{}, false
+}
+
+// send runs what waits. The answer of the last of them is last's.
+func (c *conn) send(last func(pgx.BatchResults) error) (err error) {
+	n := c.waiting.Len()
+	r := c.c.SendBatch(c.ctx, c.waiting)
+	c.waiting = &pgx.Batch{}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	for i := range n {
+		if i == n-1 {
+			return last(r)
+		}
+		if _, err := r.Exec(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Exec implements table.Conn.
+func (c *conn) Exec(sql string, args ...any) (n int64, err error) {
+	c.queue(sql, args...)
+	err = c.send(func(r pgx.BatchResults) error {
+		tag, err := r.Exec()
+		n = tag.RowsAffected()
+		return err
+	})
+	return n, err
+}
+
+// Later implements table.Conn.
+func (c *conn) Later(sql string, args ...any) error {
+	c.queue(sql, args...)
+	c.appended = true
+	if c.waiting.Len() < mostWaiting {
+		return nil
+	}
+	return c.send(func(r pgx.BatchResults) error { _, err := r.Exec(); return err })
+}
+
+// Query implements table.Conn.
+func (c *conn) Query(each func(table.Row) error, sql string, args ...any) error {
+	c.queue(sql, args...)
+	return c.send(func(r pgx.BatchResults) error {
+		rows, err := r.Query()
+		if err != nil {
+			return err
+		}
+		return eachRow(rows, each)
+	})
+}
+
+func eachRow(rows pgx.Rows, each func(table.Row) error) error {
+	defer rows.Close()
+	for rows.Next() {
+		vals, err := rows.Values()
+		if err != nil {
+			return err
+		}
+		out := make(table.Row, len(vals))
+		for i, v := range vals {
+			switch v := v.(type) {
+			case string:
+				out[i] = restored(v)
+			case bool:
+				if out[i] = int64(0); v {
+					out[i] = int64(1)
+				}
+			case int32:
+				out[i] = int64(v)
+			default:
+				out[i] = v
+			}
+		}
+		if err := each(out); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// SameName implements table.Conn. The column's collation has letters of ASCII alone.
+func (c *conn) SameName(value string) string { return `lower(name) = lower(` + value + ` COLLATE "C")` }
+
+// Stamp implements table.Conn.
+func (c *conn) Stamp() string { return `, changed = pg_current_xact_id()::text::bigint` }
+
+// Explain implements table.Conn.
+func (c *conn) Explain(doing string, err error) error { return explain(doing, err) }
+
+// errNegative is the error of counts that would be less than nothing.
+var errNegative = errors.New("a count of the tree would be less than nothing")
+
+// AddTree implements table.Conn. What it comes to is known, so that the row is written once for all of it.
+func (c *conn) AddTree(root troupe.SessionID, d troupe.TreeDelta) (int64, error) {
+	if c.tree == nil {
+		if err := c.lock(root); err != nil {
+			return 0, err
+		}
+	}
+	if c.tree == nil {
+		return 0, nil
+	}
+	t := *c.tree
+	if d.Prompted {
+		t.SincePrompt = 0
+	}
+	t.Total, t.SincePrompt, t.Active = t.Total+d.Total, t.SincePrompt+d.Total, t.Active+d.Active
+	t.Tally, t.Reserved = t.Tally.Add(d.Tally), t.Reserved.Add(d.Reserved)
+	for _, n := range []int64{int64(t.Total), int64(t.SincePrompt), int64(t.Active), t.Tally.Usage.Input, t.Tally.Usage.Output,
+		t.Tally.Usage.CacheRead, t.Tally.Usage.CacheWrite, int64(t.Tally.Cost), int64(t.Tally.Turns), int64(t.Tally.ToolUses),
+		t.Reserved.Tokens, int64(t.Reserved.Cost), int64(t.Reserved.Turns)} {
+		if n < 0 {
+			return 0, errNegative
+		}
+	}
+	*c.tree = t
+	c.added.Add(d)
+	c.dirty = true
+	return 1, nil
+}
+
+// Tree implements table.Conn.
+func (c *conn) Tree(root troupe.SessionID) (t troupe.Tree, known bool) {
+	if c.tree == nil || c.tree.Root != root {
+		return t, false
+	}
+	return *c.tree, true
+}
+
+// lockTree reads the row of a tree and holds it until the end of the transaction.
+const lockTree = table.ReadTree + ` FOR NO KEY UPDATE OF t`
+
+// lock takes the tree for this transaction. It is nil afterwards if there is none.
+func (c *conn) lock(root troupe.SessionID) error {
+	return c.Query(func(r table.Row) error {
+		t := r.Scan().Tree(root)
+		c.tree = &t
+		return nil
+	}, lockTree, string(root))
+}
+
+// begin opens a transaction and locks the tree. It gives the number of the transaction.
+func (c *conn) begin(root troupe.SessionID) (xact int64, err error) {
+	c.waiting.Queue("BEGIN")
+	c.waiting.Queue("SELECT pg_current_xact_id()::text::bigint")
+	c.waiting.Queue(translated(lockTree).text, string(root))
+	r := c.c.SendBatch(c.ctx, c.waiting)
+	c.waiting = &pgx.Batch{}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if _, err := r.Exec(); err != nil {
+		return 0, err
+	}
+	if err := r.QueryRow().Scan(&xact); err != nil {
+		return 0, err
+	}
+	rows, err := r.Query()
+	if err != nil {
+		return 0, err
+	}
+	return xact, eachRow(rows, func(row table.Row) error {
+		t := row.Scan().Tree(root)
+		c.tree = &t
+		return nil
+	})
+}
+
+// commit writes all that waits and ends the transaction.
+func (c *conn) commit(root troupe.SessionID) error {
+	c.settle()
+	if c.appended {
+		c.waiting.Queue(`UPDATE trees SET changed = pg_current_xact_id()::text::bigint WHERE root = $1`, string(root))
+	}
+	c.waiting.Queue("COMMIT")
+	return c.send(func(r pgx.BatchResults) error {
+		tag, err := r.Exec()
+		if err == nil && tag.String() != "COMMIT" {
+			err = fmt.Errorf("the transaction could not be committed: %s", tag)
+		}
+		return err
+	})
+}

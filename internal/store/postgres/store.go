@@ -1,0 +1,245 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/store/internal/table"
+)
+
+// Store is one process's hold on a database.
+type Store struct {
+	pool  *pgxpool.Pool
+	batch int
+	life  *life
+
+	mu     sync.Mutex
+	closed bool
+	// lanes are the trees that functions wait for here.
+	lanes map[troupe.SessionID]*lane
+	busy  sync.WaitGroup // lanes and Views
+}
+
+var _ store.Store = (*Store)(nil)
+
+// lane is where the functions for one tree wait.
+type lane struct {
+	s     *Store
+	root  troupe.SessionID
+	group table.Group
+	queue []*table.Job // guarded by the store's mutex
+
+	// Of the open transaction; nil: there is none.
+	held *pgxpool.Conn
+	c    *conn
+	xact int64
+}
+
+// Update implements store.Store. It must not be called from a function that is given to Update: the one would wait for
+// the other for ever.
+func (s *Store) Update(ctx context.Context, root troupe.SessionID, fn func(store.Tx) error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	j := table.NewJob(root, func(t *table.Tx) error { return fn(tx{t}) })
+	if err := s.enqueue(root, j); err != nil {
+		return err
+	}
+	return j.Wait(ctx)
+}
+
+func (s *Store) enqueue(root troupe.SessionID, j *table.Job) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	if l := s.lanes[root]; l != nil {
+		l.queue = append(l.queue, j)
+		return nil
+	}
+	l := &lane{s: s, root: root, queue: []*table.Job{j}}
+	l.group.Transactions = l
+	s.lanes[root] = l
+	s.busy.Add(1)
+	go l.run()
+	return nil
+}
+
+// run works until nothing waits for the tree any more.
+func (l *lane) run() {
+	clean := false
+	defer func() {
+		if clean {
+			l.s.busy.Done()
+			return
+		}
+		l.group.Abandon() // a function ended this goroutine; another takes its place
+		go l.run()
+	}()
+	for j := l.next(0, true); j != nil; j = l.next(0, true) {
+		l.group.Round(j, func(size int) *table.Job { return l.next(size, false) })
+	}
+	clean = true
+}
+
+// next is the next function that waits, or nil if there is none, or the group is full. At the end the lane goes.
+func (l *lane) next(size int, ends bool) *table.Job {
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	if len(l.queue) == 0 {
+		if ends {
+			delete(l.s.lanes, l.root)
+		}
+		return nil
+	}
+	if size >= l.s.batch {
+		return nil
+	}
+	j := l.queue[0]
+	l.queue = l.queue[1:]
+	return j
+}
+
+// Begin implements table.Transactions. A database that cannot be reached is waited for, for as long as a caller does.
+func (l *lane) Begin(first *table.Job) error {
+	var err error
+	for try := 0; ; try++ {
+		if l.held, err = l.s.pool.Acquire(context.Background()); err == nil {
+			l.c = newConn(l.held.Conn())
+			if l.xact, err = l.c.begin(l.root); err == nil {
+				return nil
+			}
+			l.Rollback()
+		}
+		if !passes(err) || try == mostTries || first != nil && first.Left() || l.s.isClosed() {
+			return explain("begin to write", err)
+		}
+		time.Sleep(min(time.Second, time.Duration(try+1)*10*time.Millisecond))
+	}
+}
+
+// mostTries bounds how long a database is waited for that cannot be reached: about half a minute.
+const mostTries = 40
+
+// Conn implements table.Transactions.
+func (l *lane) Conn() table.Conn { return l.c }
+
+// Commit implements table.Transactions.
+func (l *lane) Commit() error {
+	err := l.c.commit(l.root)
+	if err == nil {
+		if l.c.appended {
+			l.s.life.changed(l.root)
+		}
+		l.held.Release()
+		l.held, l.c = nil, nil
+		return nil
+	}
+	lost, xact := l.c.c.IsClosed(), l.xact
+	l.Rollback()
+	if lost {
+		return l.s.outcome(xact, err)
+	}
+	return explain("commit", err)
+}
+
+// Rollback implements table.Transactions.
+func (l *lane) Rollback() {
+	if l.held == nil {
+		return
+	}
+	l.c.waiting = &pgx.Batch{}
+	if !l.c.c.IsClosed() {
+		_, _ = l.c.c.Exec(l.c.ctx, "ROLLBACK") // else the pool closes it, which ends it as well
+	}
+	l.held.Release()
+	l.held, l.c = nil, nil
+}
+
+// outcome asks whether a transaction was made of whose commit no answer came. Nil: it was.
+func (s *Store) outcome(xact int64, cause error) error {
+	for try := range mostTries {
+		state, err := s.stateOf(xact)
+		switch {
+		case err == nil && state == "committed":
+			return nil
+		case err == nil && state == "aborted":
+			return explain("commit", cause)
+		}
+		time.Sleep(min(time.Second, time.Duration(try+1)*10*time.Millisecond))
+	}
+	return fmt.Errorf("commit: %w: %w", table.ErrOutcome, cause)
+}
+
+func (s *Store) stateOf(xact int64) (state string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), connectTime)
+	defer cancel()
+	err = s.pool.QueryRow(ctx, `SELECT coalesce(pg_xact_status($1::text::xid8), 'unknown')`,
+		fmt.Sprint(xact)).Scan(&state)
+	return state, err
+}
+
+// View implements store.Store.
+func (s *Store) View(ctx context.Context, fn func(store.Reader) error) (err error) {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return ErrClosed
+	}
+	s.busy.Add(1)
+	s.mu.Unlock()
+	defer s.busy.Done()
+	held, err := s.pool.Acquire(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return explain("read", err)
+	}
+	defer held.Release()
+	c := newConn(held.Conn())
+	c.waiting.Queue("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+	r := table.NewReader(c)
+	defer func() {
+		_ = r.End() // the function has heard of it
+		c.waiting = &pgx.Batch{}
+		if !c.c.IsClosed() {
+			_, _ = c.c.Exec(c.ctx, "ROLLBACK") // nothing was written; else the pool closes it
+		}
+	}()
+	return fn(reader{r})
+}
+
+func newConn(c *pgx.Conn) *conn { return &conn{c: c, ctx: context.Background(), waiting: &pgx.Batch{}} }
+
+func (s *Store) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
+}
+
+// Close implements store.Store: what waits is written first, and running Views end. Owners that were not released die.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	was := s.closed
+	s.closed = true
+	s.mu.Unlock()
+	s.busy.Wait()
+	if !was {
+		s.releaseAll()
+		s.life.end()
+		s.pool.Close()
+	}
+	return nil
+}
