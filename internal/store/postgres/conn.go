@@ -24,9 +24,30 @@ type conn struct {
 	tree  *troupe.Tree
 	added table.Sum
 	dirty bool // something was added
-	// appended: a log of the tree got longer.
-	appended bool
+	// events are rows that wait, column by column: one statement writes them all.
+	events eventRows
+	// must are those of waiting that have to change one row, by their places.
+	must map[int]bool
+	// known is where sessions of the tree stood when the transaction began, as far as that is known, and moved where
+	// they stand now.
+	known, moved map[troupe.SessionID]standing
+	wrote        bool
 }
+
+type eventRows struct {
+	root, session, kind []string
+	seq, at             []int64
+	body                [][]byte
+}
+
+// standing is under which lease a session is held, and the last event of its log.
+type standing struct {
+	lease troupe.Lease
+	seq   int64
+}
+
+// errStale is the error of a write that met another row than was known of.
+var errStale = errors.New("a session is not as it was left")
 
 // mostWaiting is how many statements wait at most: what they hold is in memory until then.
 const mostWaiting = 200
@@ -35,6 +56,7 @@ const mostWaiting = 200
 type statement struct {
 	text  string
 	trees bool // it is about the rows of trees
+	drops bool // it removes sessions
 }
 
 var statements sync.Map // by the text with ?
@@ -57,7 +79,8 @@ func translated(sql string) statement {
 			b.WriteString(strconv.Itoa(n))
 		}
 	}
-	out := statement{text: b.String(), trees: strings.Contains(sql, "trees")}
+	out := statement{text: b.String(), trees: strings.Contains(sql, "trees"),
+		drops: strings.HasPrefix(sql, "DELETE FROM sessions")}
 	statements.Store(sql, out)
 	return out
 }
@@ -73,6 +96,32 @@ func values(args []any) []any {
 	return out
 }
 
+// Events implements table.Conn.
+func (c *conn) Events(rows ...[]any) error {
+	for _, row := range rows {
+		r, e := table.Row{}, &c.events
+		for _, v := range row {
+			r = append(r, v)
+		}
+		e.root, e.session, e.kind = append(e.root, r.Text(0)), append(e.session, r.Text(1)), append(e.kind, r.Text(4))
+		e.seq, e.at, e.body = append(e.seq, r.Int64(2)), append(e.at, r.Int64(3)), append(e.body, r.Bytes(5))
+	}
+	c.wrote = true
+	return nil
+}
+
+// settleEvents has the events written that wait.
+func (c *conn) settleEvents() {
+	e := c.events
+	if len(e.seq) == 0 {
+		return
+	}
+	c.waiting.Queue(`INSERT INTO events (root, session, kind, seq, at, body)
+		SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bytea[])`,
+		e.root, e.session, e.kind, e.seq, e.at, e.body)
+	c.events = eventRows{}
+}
+
 // queue puts a statement behind those that wait. One about the rows of trees comes after what was added to them.
 func (c *conn) queue(sql string, args ...any) {
 	s := translated(sql)
@@ -80,14 +129,18 @@ func (c *conn) queue(sql string, args ...any) {
 		c.settle()
 		c.tree = nil
 	}
+	if s.drops {
+		c.known, c.moved = nil, map[troupe.SessionID]standing{}
+	}
 	c.waiting.Queue(s.text, values(args)...)
 }
 
 // settle has what was added to the tree written.
 func (c *conn) settle() {
 	if c.dirty && c.tree != nil {
-		sql, args := c.added.Statement(c.tree.Root)
+		sql, args := c.added.Statement(c.tree.Root, c.Stamp())
 		c.waiting.Queue(translated(sql).text, args...)
+		c.wrote = true
 	}
 	c.added, c.dirty = table.Sum{}, false
 }
@@ -96,14 +149,17 @@ func (c *conn) settle() {
 func (c *conn) send(last func(pgx.BatchResults) error) (err error) {
 	n := c.waiting.Len()
 	r := c.c.SendBatch(c.ctx, c.waiting)
-	c.waiting = &pgx.Batch{}
+	must := c.must
+	c.waiting, c.must = &pgx.Batch{}, nil
 	defer func() { err = errors.Join(err, r.Close()) }()
 	for i := range n {
 		if i == n-1 {
 			return last(r)
 		}
-		if _, err := r.Exec(); err != nil {
+		if tag, err := r.Exec(); err != nil {
 			return err
+		} else if must[i] && tag.RowsAffected() != 1 {
+			return errStale
 		}
 	}
 	return nil
@@ -111,27 +167,47 @@ func (c *conn) send(last func(pgx.BatchResults) error) (err error) {
 
 // Exec implements table.Conn.
 func (c *conn) Exec(sql string, args ...any) (n int64, err error) {
+	c.settleEvents()
 	c.queue(sql, args...)
 	err = c.send(func(r pgx.BatchResults) error {
 		tag, err := r.Exec()
 		n = tag.RowsAffected()
 		return err
 	})
+	c.wrote = c.wrote || n > 0
 	return n, err
 }
 
 // Later implements table.Conn.
 func (c *conn) Later(sql string, args ...any) error {
-	c.queue(sql, args...)
-	c.appended = true
-	if c.waiting.Len() < mostWaiting {
-		return nil
+	if c.waiting.Len() >= mostWaiting {
+		if _, err := c.Exec("SELECT 1"); err != nil {
+			return err
+		}
 	}
-	return c.send(func(r pgx.BatchResults) error { _, err := r.Exec(); return err })
+	c.queue(sql, args...)
+	if c.must == nil {
+		c.must = map[int]bool{}
+	}
+	c.must[c.waiting.Len()-1], c.wrote = true, true
+	return nil
 }
+
+// Fence implements table.Conn.
+func (c *conn) Fence(id troupe.SessionID, l troupe.Lease, seq int64) (holds, known bool) {
+	at, known := c.moved[id]
+	if !known {
+		at, known = c.known[id]
+	}
+	return at == standing{l, seq}, known
+}
+
+// Stands implements table.Conn.
+func (c *conn) Stands(id troupe.SessionID, l troupe.Lease, seq int64) { c.moved[id] = standing{l, seq} }
 
 // Query implements table.Conn.
 func (c *conn) Query(each func(table.Row) error, sql string, args ...any) error {
+	c.settleEvents()
 	c.queue(sql, args...)
 	return c.send(func(r pgx.BatchResults) error {
 		rows, err := r.Query()
@@ -186,7 +262,7 @@ var errNegative = errors.New("a count of the tree would be less than nothing")
 // AddTree implements table.Conn. What it comes to is known, so that the row is written once for all of it.
 func (c *conn) AddTree(root troupe.SessionID, d troupe.TreeDelta) (int64, error) {
 	if c.tree == nil {
-		if err := c.lock(root); err != nil {
+		if _, _, err := c.lock(root); err != nil {
 			return 0, err
 		}
 	}
@@ -199,9 +275,9 @@ func (c *conn) AddTree(root troupe.SessionID, d troupe.TreeDelta) (int64, error)
 	}
 	t.Total, t.SincePrompt, t.Active = t.Total+d.Total, t.SincePrompt+d.Total, t.Active+d.Active
 	t.Tally, t.Reserved = t.Tally.Add(d.Tally), t.Reserved.Add(d.Reserved)
-	for _, n := range []int64{int64(t.Total), int64(t.SincePrompt), int64(t.Active), t.Tally.Usage.Input, t.Tally.Usage.Output,
-		t.Tally.Usage.CacheRead, t.Tally.Usage.CacheWrite, int64(t.Tally.Cost), int64(t.Tally.Turns), int64(t.Tally.ToolUses),
-		t.Reserved.Tokens, int64(t.Reserved.Cost), int64(t.Reserved.Turns)} {
+	u := t.Tally.Usage
+	for _, n := range []int64{int64(t.Total), int64(t.SincePrompt), int64(t.Active), u.Input, u.Output, u.CacheRead,
+		u.CacheWrite, int64(t.Tally.Cost), int64(t.Tally.Turns), int64(t.Tally.ToolUses), t.Reserved.Tokens, int64(t.Reserved.Cost), int64(t.Reserved.Turns)} {
 		if n < 0 {
 			return 0, errNegative
 		}
@@ -220,49 +296,42 @@ func (c *conn) Tree(root troupe.SessionID) (t troupe.Tree, known bool) {
 	return *c.tree, true
 }
 
-// lockTree reads the row of a tree and holds it until the end of the transaction.
-const lockTree = table.ReadTree + ` FOR NO KEY UPDATE OF t`
+// lockTree reads the row of a tree and holds it until the end of the transaction. It says which transaction changed it
+// last, and the number of this one.
+const lockTree = `SELECT ` + table.CapsColumns + `, ` + table.TreeColumns + `, name, changed,
+	pg_current_xact_id()::text::bigint ` + table.FromTree + ` FOR NO KEY UPDATE OF t`
 
 // lock takes the tree for this transaction. It is nil afterwards if there is none.
-func (c *conn) lock(root troupe.SessionID) error {
-	return c.Query(func(r table.Row) error {
+func (c *conn) lock(root troupe.SessionID) (xact, changed int64, err error) {
+	err = c.Query(func(r table.Row) error {
 		t := r.Scan().Tree(root)
 		c.tree = &t
+		xact, changed = r.Int64(len(r)-1), r.Int64(len(r)-2)
 		return nil
 	}, lockTree, string(root))
+	return xact, changed, err
 }
 
-// begin opens a transaction and locks the tree. It gives the number of the transaction.
-func (c *conn) begin(root troupe.SessionID) (xact int64, err error) {
+// begin opens a transaction and locks the tree. It gives the number of the transaction, and that of the one which
+// changed the tree last.
+func (c *conn) begin(root troupe.SessionID) (xact, changed int64, err error) {
 	c.waiting.Queue("BEGIN")
-	c.waiting.Queue("SELECT pg_current_xact_id()::text::bigint")
-	c.waiting.Queue(translated(lockTree).text, string(root))
-	r := c.c.SendBatch(c.ctx, c.waiting)
-	c.waiting = &pgx.Batch{}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	if _, err := r.Exec(); err != nil {
-		return 0, err
+	xact, changed, err = c.lock(root)
+	if err != nil || c.tree != nil {
+		return xact, changed, err
 	}
-	if err := r.QueryRow().Scan(&xact); err != nil {
-		return 0, err
-	}
-	rows, err := r.Query()
-	if err != nil {
-		return 0, err
-	}
-	return xact, eachRow(rows, func(row table.Row) error {
-		t := row.Scan().Tree(root)
-		c.tree = &t
-		return nil
-	})
+	err = c.Query(func(r table.Row) error { xact = r.Int64(0); return nil },
+		"SELECT pg_current_xact_id()::text::bigint")
+	return xact, 0, err
 }
 
 // commit writes all that waits and ends the transaction.
 func (c *conn) commit(root troupe.SessionID) error {
-	c.settle()
-	if c.appended {
+	if !c.dirty && c.wrote {
 		c.waiting.Queue(`UPDATE trees SET changed = pg_current_xact_id()::text::bigint WHERE root = $1`, string(root))
 	}
+	c.settle()
+	c.settleEvents()
 	c.waiting.Queue("COMMIT")
 	return c.send(func(r pgx.BatchResults) error {
 		tag, err := r.Exec()

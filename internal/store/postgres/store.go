@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -24,10 +25,21 @@ type Store struct {
 	closed bool
 	// lanes are the trees that functions wait for here.
 	lanes map[troupe.SessionID]*lane
-	busy  sync.WaitGroup // lanes and Views
+	// memory is where sessions stood when a transaction of this process was the last to change their tree.
+	memory map[troupe.SessionID]remembered
+	room   int            // how many more sessions are remembered
+	busy   sync.WaitGroup // lanes and Views
 }
 
 var _ store.Store = (*Store)(nil)
+
+type remembered struct {
+	xact     int64
+	sessions map[troupe.SessionID]standing
+}
+
+// mostRemembered is of how many sessions it is remembered where they stand: some 10 MB.
+const mostRemembered = 100_000
 
 // lane is where the functions for one tree wait.
 type lane struct {
@@ -114,7 +126,9 @@ func (l *lane) Begin(first *table.Job) error {
 	for try := 0; ; try++ {
 		if l.held, err = l.s.pool.Acquire(context.Background()); err == nil {
 			l.c = newConn(l.held.Conn())
-			if l.xact, err = l.c.begin(l.root); err == nil {
+			var changed int64
+			if l.xact, changed, err = l.c.begin(l.root); err == nil {
+				l.c.known = l.s.recall(l.root, changed)
 				return nil
 			}
 			l.Rollback()
@@ -136,7 +150,8 @@ func (l *lane) Conn() table.Conn { return l.c }
 func (l *lane) Commit() error {
 	err := l.c.commit(l.root)
 	if err == nil {
-		if l.c.appended {
+		if l.c.wrote {
+			l.s.remember(l.root, l.xact, l.c.known, l.c.moved)
 			l.s.life.changed(l.root)
 		}
 		l.held.Release()
@@ -156,12 +171,48 @@ func (l *lane) Rollback() {
 	if l.held == nil {
 		return
 	}
-	l.c.waiting = &pgx.Batch{}
+	l.s.forget(l.root)
+	l.c.waiting, l.c.must, l.c.events = &pgx.Batch{}, nil, eventRows{}
 	if !l.c.c.IsClosed() {
 		_, _ = l.c.c.Exec(l.c.ctx, "ROLLBACK") // else the pool closes it, which ends it as well
 	}
 	l.held.Release()
 	l.held, l.c = nil, nil
+}
+
+// recall is where the sessions of a tree stand, if nobody else has changed it since that was remembered.
+func (s *Store) recall(root troupe.SessionID, changed int64) map[troupe.SessionID]standing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m := s.memory[root]; m.xact == changed {
+		return m.sessions
+	}
+	return nil
+}
+
+// remember is called by the lane of the tree, which alone has its sessions.
+func (s *Store) remember(root troupe.SessionID, xact int64, known, moved map[troupe.SessionID]standing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := len(s.memory[root].sessions)
+	if known == nil {
+		known = moved
+	} else {
+		maps.Copy(known, moved)
+	}
+	if s.room += before - len(known); s.room < 0 {
+		clear(s.memory)
+		s.room = mostRemembered
+		return
+	}
+	s.memory[root] = remembered{xact, known}
+}
+
+func (s *Store) forget(root troupe.SessionID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.room += len(s.memory[root].sessions)
+	delete(s.memory, root)
 }
 
 // outcome asks whether a transaction was made of whose commit no answer came. Nil: it was.
@@ -221,7 +272,10 @@ func (s *Store) View(ctx context.Context, fn func(store.Reader) error) (err erro
 	return fn(reader{r})
 }
 
-func newConn(c *pgx.Conn) *conn { return &conn{c: c, ctx: context.Background(), waiting: &pgx.Batch{}} }
+func newConn(c *pgx.Conn) *conn {
+	return &conn{c: c, ctx: context.Background(), waiting: &pgx.Batch{},
+		moved: map[troupe.SessionID]standing{}}
+}
 
 func (s *Store) isClosed() bool {
 	s.mu.Lock()

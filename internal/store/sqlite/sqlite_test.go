@@ -45,3 +45,18 @@ func TestStoreNarrow(t *testing.T) {
 		return home{filepath.Join(t.TempDir(), "troupe.db"), sqlite.Options{Readers: 1, Queue: 1, Batch: 2}}
 	})
 }
+
+func BenchmarkStore(b *testing.B) {
+	storetest.Bench(b, func(b *testing.B) store.Store {
+		s, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "troupe.db"), sqlite.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() {
+			if err := s.Close(); err != nil {
+				b.Error(err)
+			}
+		})
+		return s
+	})
+}

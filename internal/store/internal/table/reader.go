@@ -22,8 +22,15 @@ type Conn interface {
 	Query(each func(Row) error, sql string, args ...any) error
 	// SameName is the condition that a session's name is the value, without regard to ASCII case.
 	SameName(value string) string
-	// Later runs a statement that is answered by the end of the transaction, or earlier.
+	// Later runs a statement that is answered by the end of the transaction, or earlier. It fails unless it changes
+	// one row.
 	Later(sql string, args ...any) error
+	// Events adds rows of EventColumns, as Later does.
+	Events(rows ...[]any) error
+	// Fence says whether a session is held under a lease with that event as its last; known: nobody has to be asked.
+	Fence(id troupe.SessionID, l troupe.Lease, seq int64) (holds, known bool)
+	// Stands tells it under which lease a session is held from here on, and which event is its last.
+	Stands(id troupe.SessionID, l troupe.Lease, seq int64)
 	// AddTree adds to the counts of a tree; 0: it is not there. None of them comes to be less than nothing.
 	AddTree(root troupe.SessionID, d troupe.TreeDelta) (int64, error)
 	// Tree is what is known of a tree without a question.
@@ -58,9 +65,8 @@ func (r *Reader) fail(doing string, err error) error {
 	return r.failed
 }
 
-// ReadTree reads the row of a tree for Scan.Tree.
-const ReadTree = `SELECT ` + CapsColumns + `, ` + TreeColumns + `, name
-	FROM trees t JOIN (SELECT root AS of, name FROM sessions WHERE root = ?1 AND id = ?1) r ON r.of = t.root
+// FromTree is where Scan.Tree's columns are read.
+const FromTree = `FROM trees t JOIN (SELECT root AS of, name FROM sessions WHERE root = ?1 AND id = ?1) r ON r.of = t.root
 	WHERE t.root = ?1`
 
 // limit ends a statement whose last value is the most rows that it returns. SQLite plans by the value of a
@@ -248,7 +254,7 @@ func (r *Reader) Tree(root troupe.SessionID) (t troupe.Tree, err error) {
 	err = r.Query("read tree "+string(root), func(row Row) error {
 		t, found = row.Scan().Tree(root), true
 		return nil
-	}, ReadTree, string(root))
+	}, `SELECT `+CapsColumns+`, `+TreeColumns+`, name `+FromTree, string(root))
 	if err != nil || found {
 		return t, err
 	}

@@ -20,14 +20,14 @@ func (s *Sum) Add(d troupe.TreeDelta) {
 	s.all.Reserved = s.all.Reserved.Add(d.Reserved)
 }
 
-// Statement adds the sum to the row of a tree.
-func (s *Sum) Statement(root troupe.SessionID) (sql string, args []any) {
+// Statement adds the sum to the row of a tree, and sets what else is to be set there.
+func (s *Sum) Statement(root troupe.SessionID, set string) (sql string, args []any) {
 	d, u := s.all, s.all.Tally.Usage
 	return `UPDATE trees SET total = total + ?, active = active + ?,
 		input = input + ?, output = output + ?, cache_read = cache_read + ?, cache_write = cache_write + ?,
 		cost = cost + ?, turns = turns + ?, tool_uses = tool_uses + ?,
 		held_tokens = held_tokens + ?, held_cost = held_cost + ?, held_turns = held_turns + ?,
-		since_prompt = CASE WHEN ? THEN 0 ELSE since_prompt END + ? WHERE root = ?`, []any{
+		since_prompt = CASE WHEN ? THEN 0 ELSE since_prompt END + ?` + set + ` WHERE root = ?`, []any{
 			d.Total, d.Active, u.Input, u.Output, u.CacheRead, u.CacheWrite,
 			int64(d.Tally.Cost), d.Tally.Turns, d.Tally.ToolUses, d.Reserved.Tokens, int64(d.Reserved.Cost),
 			d.Reserved.Turns, d.Prompted, s.since, string(root)}

@@ -3,6 +3,7 @@ package table
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -93,6 +94,7 @@ func (t *Tx) Insert(s troupe.Session, l troupe.Lease, caps *troupe.Caps) error {
 	if n == 0 {
 		return t.clash(s, doing)
 	}
+	t.conn.Stands(s.ID, l, 0)
 	if s.Parent != "" {
 		return nil
 	}
@@ -160,31 +162,59 @@ func (t *Tx) Append(l troupe.Lease, s troupe.Session, events []troupe.Event) err
 	if err := CheckEvents(s, events); err != nil {
 		return t.refuse("%s: %w", doing, err)
 	}
-	u := s.Tally.Usage
-	n, err := t.Exec(doing, appendSession+t.conn.Stamp()+fencedSession,
-		s.Title, s.Model, string(s.Status), string(s.Waiting), string(s.Cause), s.Run, s.Seq, u.Input, u.Output,
-		u.CacheRead, u.CacheWrite, int64(s.Tally.Cost), s.Tally.Turns, s.Tally.ToolUses, s.Result, s.Error,
-		WriteTime(s.StartedAt), WriteTime(s.EndedAt), WriteTime(s.Until), s.Reserved.Tokens, int64(s.Reserved.Cost),
-		s.Reserved.Turns, boolArg(s.Cut), writeWorkspace(s.Workspace),
-		WriteTime(s.AsleepAt),
-		string(s.Root), string(s.ID), string(l.Owner), l.Epoch, events[0].Seq-1)
-	if err != nil {
+	if err := t.fence(doing, l, s, events[0].Seq-1); err != nil {
 		return err
 	}
-	if n == 0 {
-		return fmt.Errorf("%s: it is not held by %q in epoch %d with event %d as its last: %w",
-			doing, l.Owner, l.Epoch, events[0].Seq-1, troupe.ErrFenced)
-	}
-	for _, e := range events {
+	rows := make([][]any, len(events))
+	for i, e := range events {
 		body, err := troupe.EncodeBody(e.Body)
 		if err != nil {
 			return t.refuse("%s: event %d: %w", doing, e.Seq, err)
 		}
-		if err := t.later(doing, `INSERT INTO events (`+EventColumns+`) VALUES (?,?,?,?,?,?)`,
-			string(s.Root), string(s.ID), e.Seq, WriteTime(e.At), string(e.Body.Kind()), body); err != nil {
+		rows[i] = []any{string(s.Root), string(s.ID), e.Seq, WriteTime(e.At), string(e.Body.Kind()), body}
+	}
+	if err := t.conn.Events(rows...); err != nil {
+		return t.fail(doing, err)
+	}
+	return nil
+}
+
+// atWork reports whether a session is what the tables take for certain, as most are that are appended to.
+func atWork(s troupe.Session) bool {
+	u, h := s.Tally.Usage, s.Reserved
+	least := min(u.Input, u.Output, u.CacheRead, u.CacheWrite, int64(s.Tally.Cost), int64(s.Tally.Turns),
+		int64(s.Tally.ToolUses), h.Tokens, int64(h.Cost), int64(h.Turns))
+	waits := s.Status == troupe.Waiting && slices.Contains(troupe.WaitReasons(), s.Waiting)
+	runs := s.Status == troupe.Running && s.Waiting == "" && s.Until.IsZero()
+	return (waits || runs) && s.Run > 0 && !s.StartedAt.IsZero() && s.EndedAt.IsZero() && s.Cause == "" && least >= 0
+}
+
+// fence makes a session what it is from here on, if it is held under the lease and stands where the events begin.
+func (t *Tx) fence(doing string, l troupe.Lease, s troupe.Session, before int64) error {
+	u := s.Tally.Usage
+	sql, args := appendSession+t.conn.Stamp()+fencedSession, []any{
+		s.Title, s.Model, string(s.Status), string(s.Waiting), string(s.Cause), s.Run, s.Seq, u.Input, u.Output,
+		u.CacheRead, u.CacheWrite, int64(s.Tally.Cost), s.Tally.Turns, s.Tally.ToolUses, s.Result, s.Error,
+		WriteTime(s.StartedAt), WriteTime(s.EndedAt), WriteTime(s.Until), s.Reserved.Tokens, int64(s.Reserved.Cost),
+		s.Reserved.Turns, boolArg(s.Cut), writeWorkspace(s.Workspace), WriteTime(s.AsleepAt),
+		string(s.Root), string(s.ID), string(l.Owner), l.Epoch, before}
+	holds, known := t.conn.Fence(s.ID, l, before)
+	if holds && known && atWork(s) {
+		t.conn.Stands(s.ID, l, s.Seq)
+		return t.later(doing, sql, args...)
+	}
+	n := int64(0)
+	if holds || !known {
+		var err error
+		if n, err = t.Exec(doing, sql, args...); err != nil {
 			return err
 		}
 	}
+	if n == 0 {
+		return fmt.Errorf("%s: it is not held by %q in epoch %d with event %d as its last: %w",
+			doing, l.Owner, l.Epoch, before, troupe.ErrFenced)
+	}
+	t.conn.Stands(s.ID, l, s.Seq)
 	return nil
 }
 
@@ -227,7 +257,15 @@ func (t *Tx) Claim(id troupe.SessionID, owner troupe.OwnerID) (troupe.Lease, err
 		string(t.root), string(id), string(t.root), string(id)); err != nil {
 		return troupe.Lease{}, err
 	}
-	return t.Lease(id)
+	s, err := t.Session(id)
+	if err != nil {
+		return troupe.Lease{}, err
+	}
+	l, err := t.Lease(id)
+	if err == nil {
+		t.conn.Stands(id, l, s.Seq)
+	}
+	return l, err
 }
 
 // ForgetUnwritten forgets mail of a session that stands as read behind an event.

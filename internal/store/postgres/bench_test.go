@@ -1,0 +1,45 @@
+package postgres_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/store/postgres"
+	"github.com/troupe-dev/troupe/internal/store/postgres/pgtest"
+	"github.com/troupe-dev/troupe/internal/store/storetest"
+)
+
+// BenchmarkStore runs on a server that writes to the disk as one that people use does.
+func BenchmarkStore(b *testing.B) {
+	server, err := pgtest.Start("max_connections=200")
+	if errors.Is(err, pgtest.ErrMissing) {
+		b.Skip(err)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			b.Error(err)
+		}
+	})
+	for _, n := range []int{1, 8, 64} {
+		b.Run(fmt.Sprintf("connections=%d", n), func(b *testing.B) {
+			storetest.Bench(b, func(b *testing.B) store.Store {
+				s, err := postgres.Open(b.Context(), server.Address(fmt.Sprintf("s%d", schemas.Add(1))),
+					postgres.Options{Connections: n})
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.Cleanup(func() {
+					if err := s.Close(); err != nil {
+						b.Error(err)
+					}
+				})
+				return s
+			})
+		})
+	}
+}
