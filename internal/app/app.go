@@ -23,6 +23,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/disk"
 	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/store/postgres"
 	"github.com/troupe-dev/troupe/internal/store/sqlite"
 	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/tool/all"
@@ -58,7 +60,8 @@ type App struct {
 	dirs     config.Dirs
 	settings config.Settings
 	warnings []string
-	db       *sqlite.Store
+	db       store.Store
+	file     *sqlite.Store // what db is, unless that is a server's
 	trees    trees
 	models   *models
 	tools    func(all.Options) ([]tool.Descriptor, error) // the list of tools
@@ -86,16 +89,36 @@ func Open(ctx context.Context, env Env) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.db, err = sqlite.Open(ctx, a.dirs.Database(), sqlite.Options{Beside: []string{a.dirs.Outputs()}}); err != nil {
+	if err := a.openStore(ctx); err != nil {
 		return nil, err
-	}
-	if torn := a.db.Torn(); torn != "" {
-		a.warnings = append(a.warnings, torn)
 	}
 	settle(a)
 	a.trees.store = a.db
 	a.followers = follow.New(a.trees.store, a.advances)
 	return a, nil
+}
+
+// databaseVariable names the database of a server that keeps the sessions of this home, and of others.
+const databaseVariable = "TROUPE_DATABASE"
+
+// openStore opens what keeps the sessions: a file of the home, unless the environment names a server.
+func (a *App) openStore(ctx context.Context) (err error) {
+	if address, _ := a.env.Lookup(databaseVariable); address != "" {
+		db, err := postgres.Open(ctx, address, postgres.Options{})
+		if err != nil {
+			return err
+		}
+		a.db = db
+		return nil
+	}
+	if a.file, err = sqlite.Open(ctx, a.dirs.Database(), sqlite.Options{Beside: []string{a.dirs.Outputs()}}); err != nil {
+		return err
+	}
+	a.db = a.file
+	if torn := a.file.Torn(); torn != "" {
+		a.warnings = append(a.warnings, torn)
+	}
+	return nil
 }
 
 func newApp(env Env) *App {

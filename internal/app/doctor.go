@@ -14,6 +14,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/profile"
 	"github.com/troupe-dev/troupe/internal/sandbox"
 	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/store/postgres"
 	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/internal/workspace/worktree"
 )
@@ -26,7 +27,13 @@ func (a machine) Doctor(ctx context.Context, cwd string) (wire.Diagnosis, error)
 		Waiting:  []wire.WaitingSession{}}
 	if a.app.db == nil {
 		c.Database.Path = a.app.dirs.Database()
-	} else if st, err := a.app.db.Stats(); err != nil {
+	} else if server, ok := a.app.db.(*postgres.Store); ok {
+		st, err := server.Stats(ctx)
+		c.Database = wire.Database{Path: st.Address, Bytes: st.Bytes, Version: st.Version, Checked: err == nil}
+		if err != nil {
+			c.Problems = append(c.Problems, fmt.Sprintf("look at the database: %v", err))
+		}
+	} else if st, err := a.app.file.Stats(); err != nil {
 		c.Problems = append(c.Problems, fmt.Sprintf("look at the database: %v", err))
 	} else {
 		c.Database = wire.Database{Path: st.Path, Bytes: st.Bytes, Version: st.Version}

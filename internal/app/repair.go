@@ -22,7 +22,7 @@ const checkPatience = 10 * time.Second
 func (a machine) checkDatabase(ctx context.Context, c *wire.Diagnosis) error {
 	ctx, cancel := context.WithTimeout(ctx, checkPatience)
 	defer cancel()
-	torn, err := a.app.db.TornLogs()
+	torn, err := a.app.file.TornLogs()
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (a machine) checkDatabase(ctx context.Context, c *wire.Diagnosis) error {
 		c.Problems = append(c.Problems, fmt.Sprintf("%s is a log of the database that was damaged: the ends of some "+
 			"sessions were lost with it. Remove it when you do not need it any more.", copied))
 	}
-	d, err := damageOf(ctx, a.app.db)
+	d, err := damageOf(ctx, a.app.file)
 	c.Database.Checked, c.Database.Damage = d.whole, d.found
 	if len(d.found) > 0 {
 		c.Problems = append(c.Problems, fmt.Sprintf("the database %s is damaged. `troupe doctor --repair` saves what "+

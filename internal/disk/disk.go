@@ -154,3 +154,28 @@ func Pattern(p string) string {
 	}
 	return b.String()
 }
+
+// mostPlain is how many patterns without braces one may stand for.
+const mostPlain = 1000
+
+// Bounded reports whether the braces of a pattern stand for few enough patterns: whoever matches it tries all of them.
+func Bounded(pattern string) bool {
+	n, open := 1, []int{}
+	for i := 0; i < len(pattern); i++ {
+		last := len(open) - 1
+		switch c := pattern[i]; {
+		case c == '\\':
+			i++
+		case c == '{':
+			open = append(open, 1)
+		case c == ',' && last >= 0:
+			open[last]++
+		case c == '}' && last >= 0:
+			if n *= open[last]; n > mostPlain {
+				return false
+			}
+			open = open[:last]
+		}
+	}
+	return true
+}

@@ -35,8 +35,13 @@ import (
 //	size FILE BYTES      write a file of that size
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	runScripts(t, testscript.Params{Dir: filepath.Join("testdata", "script")}, func(*testscript.Env) {})
+}
+
+func runScripts(t *testing.T, p testscript.Params, more func(*testscript.Env)) {
+	t.Helper()
 	testscript.Run(t, testscript.Params{
-		Dir:                filepath.Join("testdata", "script"),
+		Dir: p.Dir, Files: p.Files,
 		RequireUniqueNames: true,
 		Deadline:           time.Now().Add(4 * patience),
 		Setup: func(e *testscript.Env) error {
@@ -48,6 +53,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("TROUPE_HOME", filepath.Join(real, ".home"))
 			e.Setenv("PATH", filepath.Dir(binary)+string(os.PathListSeparator)+e.Getenv("PATH"))
 			e.Values[running{}] = map[string]*process{}
+			more(e)
 			return os.MkdirAll(filepath.Join(real, ".user"), 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -130,7 +136,7 @@ func inScript(ts *testscript.TestScript, name string, args ...string) *exec.Cmd 
 	}
 	cmd := exec.Command(name, args...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "TROUPE_HOME", "WORK", "TMPDIR"} {
+	for _, name := range []string{"PATH", "HOME", "TROUPE_HOME", "WORK", "TMPDIR", "TROUPE_DATABASE"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	return cmd

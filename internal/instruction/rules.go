@@ -10,6 +10,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
 	"github.com/troupe-dev/troupe/internal/front"
 )
 
@@ -115,7 +116,7 @@ func (l *loader) patterns(file string, doc front.Document) (patterns []string, l
 		limited = limited || f.Value.Kind != front.Nothing
 		for _, w := range words {
 			w = strings.TrimPrefix(strings.TrimSpace(w), "./")
-			if w == "" || strings.HasPrefix(w, "/") || !doublestar.ValidatePattern(w) {
+			if w == "" || strings.HasPrefix(w, "/") || !doublestar.ValidatePattern(w) || !disk.Bounded(w) {
 				l.problem("%s:%d: %q is no pattern for files of the project", file, f.Line, w)
 				continue
 			}

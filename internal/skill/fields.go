@@ -11,6 +11,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/disk"
 	"github.com/troupe-dev/troupe/internal/front"
 )
 
@@ -255,7 +256,7 @@ func (b *builder) paths(f front.Field) {
 	b.skill.Paths = []string{}
 	for _, w := range words {
 		w = strings.TrimPrefix(strings.TrimSpace(w), "./")
-		if w == "" || strings.HasPrefix(w, "/") || !doublestar.ValidatePattern(w) {
+		if w == "" || strings.HasPrefix(w, "/") || !doublestar.ValidatePattern(w) || !disk.Bounded(w) {
 			b.say(false, f.Line, "%q is no pattern for files of the project", w)
 			continue
 		}

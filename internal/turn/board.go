@@ -197,31 +197,34 @@ func (b board) link(at int, in troupe.BoardUpdate) error {
 		}
 		wait(other, id)
 	}
-	if circle := b.circle(id, id, nil); circle != nil {
+	if circle := b.circle(id); circle != nil {
 		return fmt.Errorf("tasks %s would wait for each other; nothing was changed", numbers(circle))
 	}
 	return nil
 }
 
-// circle finds items that wait for each other, from one of them on; nil if there are none.
-func (b board) circle(from, to string, seen []string) []string {
-	if slices.Contains(seen, from) {
+// circle finds items that wait for each other, from one of them on; nil if there are none. Each is looked at once:
+// there may be as many ways from one to another as their author likes.
+func (b board) circle(id string) []string {
+	seen := map[string]bool{}
+	var from func(at string, way []string) []string
+	from = func(at string, way []string) []string {
+		i, ok := b.find(at)
+		if seen[at] || !ok {
+			return nil
+		}
+		seen[at], way = true, append(way, at)
+		for _, by := range b.Items[i].BlockedBy {
+			if by == id {
+				return way
+			}
+			if c := from(by, way); c != nil {
+				return c
+			}
+		}
 		return nil
 	}
-	seen = append(seen, from)
-	i, ok := b.find(from)
-	if !ok {
-		return nil
-	}
-	for _, by := range b.Items[i].BlockedBy {
-		if by == to {
-			return seen
-		}
-		if c := b.circle(by, to, seen); c != nil {
-			return c
-		}
-	}
-	return nil
+	return from(id, nil)
 }
 
 // report says what an update has changed, and which items wait for nothing any more.
@@ -336,11 +339,17 @@ func (b board) line(it troupe.BoardItem) string {
 	return text
 }
 
+// inset has all lines of a text stand behind what is the runtime's.
+func inset(text string) string {
+	return "    " + strings.NewReplacer("\r\n", "\n    ", "\n", "\n    ", "\r", "\n    ", "\v", "\n    ", "\f", "\n    ",
+		"\u0085", "\n    ", "\u2028", "\n    ", "\u2029", "\n    ").Replace(troupe.Escape(text))
+}
+
 // whole tells all of an item.
 func (b board) whole(it troupe.BoardItem) string {
 	text := b.line(it)
 	if it.Description != "" {
-		text += "\n" + troupe.Escape(it.Description)
+		text += "\n" + inset(it.Description)
 	}
 	var blocks []string
 	for _, x := range b.Items {
@@ -352,7 +361,7 @@ func (b board) whole(it troupe.BoardItem) string {
 		text += "\nblocks: " + numbers(blocks)
 	}
 	for _, c := range it.Comments {
-		text += "\ncomment by " + troupe.Escape(c.By) + ": " + troupe.Escape(c.Text)
+		text += "\ncomment by " + troupe.Escape(c.By) + ": " + strings.TrimSpace(inset(c.Text))
 	}
 	return text
 }
@@ -382,13 +391,19 @@ func (k Keeper) Circle() bool {
 
 // Keeping are the items that have an owner, wait for nothing, and keep items of others waiting.
 func (b board) Keeping() (out []Keeper) {
+	behind := map[string][]string{}
+	for _, it := range b.Items {
+		for _, on := range b.blockers(*it) {
+			behind[on] = append(behind[on], it.ID)
+		}
+	}
 	for _, it := range b.Items {
 		if it.Status == troupe.BoardCompleted || it.Owner == "" || len(b.blockers(*it)) > 0 {
 			continue
 		}
-		k := Keeper{Item: *it}
+		k, waits := Keeper{Item: *it}, waiting(it.ID, behind)
 		for _, x := range b.Items {
-			if x.Owner != "" && x.Status != troupe.BoardCompleted && b.waitsFor(*x, it.ID) {
+			if x.Owner != "" && x.Status != troupe.BoardCompleted && waits[x.ID] {
 				k.Waiting = append(k.Waiting, *x)
 			}
 		}
@@ -402,12 +417,19 @@ func (b board) Keeping() (out []Keeper) {
 	return out
 }
 
-// waitsFor reports whether an item waits for another one, or for one that does. There are no circles of items.
-func (b board) waitsFor(it troupe.BoardItem, id string) bool {
-	return slices.ContainsFunc(b.blockers(it), func(on string) bool {
-		i, ok := b.find(on)
-		return on == id || ok && b.waitsFor(*b.Items[i], id)
-	})
+// waiting are the items that wait for one, directly or not; behind are those that wait for each.
+func waiting(id string, behind map[string][]string) map[string]bool {
+	out, next := map[string]bool{}, []string{id}
+	for len(next) > 0 {
+		on := next[0]
+		next = next[1:]
+		for _, x := range behind[on] {
+			if !out[x] {
+				out[x], next = true, append(next, x)
+			}
+		}
+	}
+	return out
 }
 
 // Lines lists items, a line each.

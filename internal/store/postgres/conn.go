@@ -49,6 +49,8 @@ type standing struct {
 // errStale is the error of a write that met another row than was known of.
 var errStale = errors.New("a session is not as it was left")
 
+var _ table.Conn = (*conn)(nil)
+
 // mostWaiting is how many statements wait at most: what they hold is in memory until then.
 const mostWaiting = 200
 

@@ -14,7 +14,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/store/internal/table"
 )
 
 const (
@@ -151,4 +150,19 @@ func (s *Store) migrate(ctx context.Context) error {
 	})
 }
 
-var _ table.Conn = (*conn)(nil)
+// Stats describes the database for people.
+type Stats struct {
+	Address string // without a password
+	Bytes   int64
+	Version int // of the schema
+}
+
+// Stats looks at the database as it is now.
+func (s *Store) Stats(ctx context.Context) (Stats, error) {
+	c := s.pool.Config().ConnConfig
+	out := Stats{Address: fmt.Sprintf("postgres://%s@%s/%s, schema %s", c.User, c.Host, c.Database, s.schema())}
+	err := s.pool.QueryRow(ctx, `SELECT (SELECT version FROM version), coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint
+		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'r'`,
+		s.schema()).Scan(&out.Version, &out.Bytes)
+	return out, explain("look at the database", err)
+}

@@ -61,7 +61,7 @@ func (globTool) Prepare(env tool.Env, input string) (tool.Prepared, error) {
 
 // parseGlob reads a pattern of a call of the tool name, for files below a folder.
 func parseGlob(env tool.Env, name, given, folder string) (*globCall, error) {
-	if !doublestar.ValidatePattern(given) {
+	if !valid(given) {
 		return nil, &tool.InputError{Tool: name, Problem: "`pattern` is not a valid pattern: check its brackets " +
 			"and braces"}
 	}

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/tool/internal/safefile"
@@ -101,7 +99,7 @@ func (t *grepTool) Prepare(env tool.Env, input string) (tool.Prepared, error) {
 	case "*", "**", "**/*":
 		in.glob = "" // as a filter it would name what is hidden and ignored, which nobody means
 	}
-	if _, ok := parseRule(in.glob); in.glob != "" && (!ok || !doublestar.ValidatePattern(in.glob)) {
+	if _, ok := parseRule(in.glob); in.glob != "" && (!ok || !valid(in.glob)) {
 		return fail("`glob` is not a valid pattern: check its brackets and braces")
 	}
 	if strings.ContainsFunc(in.typ, func(r rune) bool {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/troupe-dev/troupe/internal/disk"
 	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/tool/internal/safefile"
 )
@@ -32,8 +33,14 @@ type rule struct {
 	head     string // what the path must begin with, if anchored
 }
 
+// literalBraces has braces mean themselves, as git has them.
+var literalBraces = strings.NewReplacer(`\\`, `\\`, `\{`, `\{`, `\}`, `\}`, "{", `\{`, "}", `\}`)
+
 // wildcards are the bytes with a meaning in a pattern.
 const wildcards = `*?[{\`
+
+// valid reports whether a pattern can be read, and matched in the time that there is.
+func valid(pattern string) bool { return doublestar.ValidatePattern(pattern) && disk.Bounded(pattern) }
 
 // parseRule reads one line; false for blanks, comments and broken patterns.
 func parseRule(line string) (rule, bool) {
@@ -59,7 +66,7 @@ func parseRule(line string) (rule, bool) {
 	if strings.HasSuffix(line, "/**") {
 		line += "/*" // what is below, not the folder itself
 	}
-	if line == "" || !doublestar.ValidatePattern(line) {
+	if line == "" || !valid(line) {
 		return rule{}, false
 	}
 	r.pattern, r.head = line, line
@@ -144,7 +151,7 @@ func readRules(file string) rules {
 	}
 	var out rules
 	for line := range strings.SplitSeq(strings.TrimPrefix(string(data), "\uFEFF"), "\n") {
-		if r, ok := parseRule(line); ok {
+		if r, ok := parseRule(literalBraces.Replace(line)); ok {
 			out = append(out, r)
 		}
 	}
