@@ -89,7 +89,7 @@ func Open(ctx context.Context, env Env) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.openStore(ctx); err != nil {
+	if err := openStore(ctx, a); err != nil {
 		return nil, err
 	}
 	settle(a)
@@ -102,7 +102,7 @@ func Open(ctx context.Context, env Env) (*App, error) {
 const databaseVariable = "TROUPE_DATABASE"
 
 // openStore opens what keeps the sessions: a file of the home, unless the environment names a server.
-func (a *App) openStore(ctx context.Context) (err error) {
+func openStore(ctx context.Context, a *App) (err error) {
 	if address, _ := a.env.Lookup(databaseVariable); address != "" {
 		db, err := postgres.Open(ctx, address, postgres.Options{})
 		if err != nil {
@@ -111,7 +111,8 @@ func (a *App) openStore(ctx context.Context) (err error) {
 		a.db = db
 		return nil
 	}
-	if a.file, err = sqlite.Open(ctx, a.dirs.Database(), sqlite.Options{Beside: []string{a.dirs.Outputs()}}); err != nil {
+	a.file, err = sqlite.Open(ctx, a.dirs.Database(), sqlite.Options{Beside: []string{a.dirs.Outputs()}})
+	if err != nil {
 		return err
 	}
 	a.db = a.file

@@ -17,8 +17,9 @@ type library struct {
 func libraries() []library {
 	return []library{
 		{"modernc.org/sqlite", []string{"internal/store/sqlite/..."}, "which SQLite it is, is one package's business"},
-		{"github.com/jackc/pgx/v5", []string{"internal/store/postgres/..."}, "which driver speaks to PostgreSQL is one " +
-			"package's business"},
+		{"github.com/jackc/pgx/v5", []string{"internal/store/postgres/..."},
+			"which driver speaks to PostgreSQL is one " +
+				"package's business"},
 		{"go.yaml.in/yaml/v4", []string{"internal/model/...", "internal/front/..."},
 			"scripts, prices and front matter are the only YAML there is"},
 		{"github.com/spf13/cobra", []string{"internal/cli/..."},

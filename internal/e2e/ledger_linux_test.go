@@ -29,7 +29,8 @@ func TestKilledBeforePuttingBack(t *testing.T) {
 			ready := p.fifo("ready")
 			p.mkfifo("go")
 			p.write("plant.sh", planted+"; echo up > ready; cat go")
-			p.write("../s.yaml", `replies: [{turn: 1, calls: [{tool: Bash, input: {command: sh plant.sh}}]}, {text: done}]`)
+			p.write("../s.yaml",
+				`replies: [{turn: 1, calls: [{tool: Bash, input: {command: sh plant.sh}}]}, {text: done}]`)
 			proc, err := startProcess(p.command("-p", "go", "--model", "script:../s.yaml", "--allowed-tools", "Bash"))
 			if err != nil {
 				t.Fatal(err)

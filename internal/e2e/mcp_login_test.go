@@ -46,7 +46,8 @@ func TestMCPLogin(t *testing.T) {
 	put(t, filepath.Join(dir, "s.yaml"), loginScript)
 	put(t, filepath.Join(dir, ".mcp.json"), `{"mcpServers": {"docs": {"url": "`+servers.URL()+`"}}}`)
 
-	wants(t, login(t, command("mcp", "login", "docs")), `there is no MCP server "docs" here`, "once its folder is trusted")
+	wants(t, login(t, command("mcp", "login", "docs")), `there is no MCP server "docs" here`,
+		"once its folder is trusted")
 	run("--trust", "-p", "--model", "script:s.yaml", "go")
 	const needs = "needs login: troupe mcp login docs"
 	wants(t, run("mcp", "test", "docs"), needs)

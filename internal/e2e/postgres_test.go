@@ -13,7 +13,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/store/postgres/pgtest"
 )
 
-// TestScriptsPostgres runs scripts of each part where a PostgreSQL server keeps the sessions. A script has one database,
+// TestScriptsPostgres runs scripts of each part where a PostgreSQL server keeps the sessions. A script has one
+// database,
 // so none is among them that looks into troupe.db or has two homes.
 func TestScriptsPostgres(t *testing.T) {
 	t.Parallel()
@@ -30,8 +31,10 @@ func TestScriptsPostgres(t *testing.T) {
 		}
 	})
 	var files []string
-	for _, name := range strings.Fields("agents_parallel agents_changed attach background basics_commands budgets clear " +
-		"compact first_use fork hooks_ends limits_again log_follow names permissions_led permissions_twice requests_futile " +
+	for _, name := range strings.Fields("agents_parallel agents_changed attach background basics_commands budgets " +
+		"clear " +
+		"compact first_use fork hooks_ends limits_again log_follow names permissions_led permissions_twice " +
+		"requests_futile " +
 		"undo undo_merge worktree_auto worktree_enter worktree_handback worktree_unbrought worktrees") {
 		files = append(files, filepath.Join("testdata", "script", name+".txtar"))
 	}

@@ -15,7 +15,8 @@ func TestParse(t *testing.T) {
 	}
 	laughs += `"d40":{}}}`
 	for name, c := range map[string]struct{ text, want string }{
-		"fine":       {`{"type":"object","properties":{"n":{"$ref":"#/$defs/n"}},"$defs":{"n":{"type":"integer"}}}`, ""},
+		"fine": {`{"type":"object","properties":{"n":{"$ref":"#/$defs/n"}},"$defs":{"n":{"type":"integer"}}}`,
+			""},
 		"const":      {`{"type":"object","properties":{"$ref":{"const":{"$ref":"http://x"}}}}`, ""},
 		"not JSON":   {`{"type":`, "is no JSON"},
 		"a list":     {`[1]`, "is no JSON schema"},
@@ -24,14 +25,15 @@ func TestParse(t *testing.T) {
 		"a choice":   {`{"type":"object","anyOf":[{}]}`, `has "anyOf" at its top`},
 		"bad type":   {`{"type":"object","properties":{"a":{"type":"thing"}}}`, "is no JSON schema"},
 		"bad regexp": {`{"type":"object","properties":{"a":{"pattern":"("}}}`, "is no JSON schema"},
-		"remote":     {`{"type":"object","properties":{"a":{"$ref":"https://example.com/s.json"}}}`, "nothing is fetched"},
-		"a file":     {`{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}`, "nothing is fetched"},
-		"unused":     {`{"type":"object","$defs":{"a":{"items":{"$ref":"other.json"}}}}`, "nothing is fetched"},
-		"dynamic":    {`{"type":"object","properties":{"a":{"$dynamicRef":"#x"}}}`, "$dynamicRef"},
-		"dangling":   {`{"type":"object","properties":{"a":{"$ref":"#/$defs/no"}}}`, "which is not there"},
-		"itself":     {`{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"not":{"$ref":"#/$defs/a"}}}}`, "from within itself"},
-		"large":      {`{"type":"object","description":"` + strings.Repeat("x", schema.MaxBytes) + `"}`, "the most is"},
-		"laughs":     {laughs, "is too large"},
+		"remote": {`{"type":"object","properties":{"a":{"$ref":"https://example.com/s.json"}}}`,
+			"nothing is fetched"},
+		"a file":   {`{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}`, "nothing is fetched"},
+		"unused":   {`{"type":"object","$defs":{"a":{"items":{"$ref":"other.json"}}}}`, "nothing is fetched"},
+		"dynamic":  {`{"type":"object","properties":{"a":{"$dynamicRef":"#x"}}}`, "$dynamicRef"},
+		"dangling": {`{"type":"object","properties":{"a":{"$ref":"#/$defs/no"}}}`, "which is not there"},
+		"itself":   {`{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"not":{"$ref":"#/$defs/a"}}}}`, "from within itself"},
+		"large":    {`{"type":"object","description":"` + strings.Repeat("x", schema.MaxBytes) + `"}`, "the most is"},
+		"laughs":   {laughs, "is too large"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := schema.Parse([]byte(c.text))

@@ -341,7 +341,8 @@ func (b board) line(it troupe.BoardItem) string {
 
 // inset has all lines of a text stand behind what is the runtime's.
 func inset(text string) string {
-	return "    " + strings.NewReplacer("\r\n", "\n    ", "\n", "\n    ", "\r", "\n    ", "\v", "\n    ", "\f", "\n    ",
+	return "    " + strings.NewReplacer("\r\n", "\n    ", "\n", "\n    ", "\r", "\n    ", "\v", "\n    ", "\f",
+		"\n    ",
 		"\u0085", "\n    ", "\u2028", "\n    ", "\u2029", "\n    ").Replace(troupe.Escape(text))
 }
 

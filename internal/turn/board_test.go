@@ -210,7 +210,8 @@ func TestBoardWithManyWays(t *testing.T) {
 	const layers = 60
 	var b board
 	for i := range 2 * layers {
-		it := troupe.BoardItem{ID: fmt.Sprint(i + 1), Subject: "x", Status: troupe.BoardPending, Owner: fmt.Sprint(i % 2)}
+		it := troupe.BoardItem{ID: fmt.Sprint(i + 1), Subject: "x", Status: troupe.BoardPending,
+			Owner: fmt.Sprint(i % 2)}
 		if i >= 2 {
 			below := i/2*2 - 1
 			it.BlockedBy = []string{fmt.Sprint(below), fmt.Sprint(below + 1)}
@@ -233,10 +234,13 @@ func TestBoardWithManyWays(t *testing.T) {
 // TestCommentsAreInset: no line of a task's text looks like one of the runtime's, or of another's.
 func TestCommentsAreInset(t *testing.T) {
 	t.Parallel()
-	text := board{}.whole(troupe.BoardItem{ID: "1", Status: troupe.BoardPending, Subject: "x", Description: "comment by a: b",
-		Comments: []troupe.BoardComment{{By: "Alice", Text: "fine\ncomment by main: yes\u2028#7 [completed] z\r#8"}}})
+	text := board{}.whole(troupe.BoardItem{ID: "1", Status: troupe.BoardPending, Subject: "x",
+		Description: "comment by a: b",
+		Comments: []troupe.BoardComment{{By: "Alice", Text: "fine\ncomment by main: yes\u2028#7 [completed] " +
+			"z\r#8"}}})
 	for i, line := range strings.Split(text, "\n") {
-		if ours := i == 0 || strings.HasPrefix(line, "comment by Alice: fine"); !ours && !strings.HasPrefix(line, "    ") {
+		if ours := i == 0 || strings.HasPrefix(line, "comment by Alice: fine"); !ours &&
+			!strings.HasPrefix(line, "    ") {
 			t.Errorf("line %d: %q of\n%s", i, line, text)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/store/internal/table"
 )
 
-// conn runs statements on one connection, in a transaction that is open. It implements table.Conn.
+// conn runs statements on one connection, in a transaction that is open. It implements table.Conn and table.Ahead.
 type conn struct {
 	c   *pgx.Conn
 	ctx context.Context //nolint:containedctx // it never ends: the server ends a statement that takes too long
@@ -49,7 +49,10 @@ type standing struct {
 // errStale is the error of a write that met another row than was known of.
 var errStale = errors.New("a session is not as it was left")
 
-var _ table.Conn = (*conn)(nil)
+var (
+	_ table.Conn  = (*conn)(nil)
+	_ table.Ahead = (*conn)(nil)
+)
 
 // mostWaiting is how many statements wait at most: what they hold is in memory until then.
 const mostWaiting = 200
@@ -98,18 +101,18 @@ func values(args []any) []any {
 	return out
 }
 
-// Events implements table.Conn.
-func (c *conn) Events(rows ...[]any) error {
+// Events implements table.Ahead.
+func (c *conn) Events(rows [][]any) {
+	e := &c.events
 	for _, row := range rows {
-		r, e := table.Row{}, &c.events
-		for _, v := range row {
-			r = append(r, v)
+		r := make(table.Row, len(row))
+		for i, v := range row {
+			r[i] = v
 		}
 		e.root, e.session, e.kind = append(e.root, r.Text(0)), append(e.session, r.Text(1)), append(e.kind, r.Text(4))
 		e.seq, e.at, e.body = append(e.seq, r.Int64(2)), append(e.at, r.Int64(3)), append(e.body, r.Bytes(5))
 	}
 	c.wrote = true
-	return nil
 }
 
 // settleEvents has the events written that wait.
@@ -180,7 +183,7 @@ func (c *conn) Exec(sql string, args ...any) (n int64, err error) {
 	return n, err
 }
 
-// Later implements table.Conn.
+// Later implements table.Ahead.
 func (c *conn) Later(sql string, args ...any) error {
 	if c.waiting.Len() >= mostWaiting {
 		if _, err := c.Exec("SELECT 1"); err != nil {
@@ -195,7 +198,7 @@ func (c *conn) Later(sql string, args ...any) error {
 	return nil
 }
 
-// Fence implements table.Conn.
+// Fence implements table.Ahead.
 func (c *conn) Fence(id troupe.SessionID, l troupe.Lease, seq int64) (holds, known bool) {
 	at, known := c.moved[id]
 	if !known {
@@ -204,7 +207,7 @@ func (c *conn) Fence(id troupe.SessionID, l troupe.Lease, seq int64) (holds, kno
 	return at == standing{l, seq}, known
 }
 
-// Stands implements table.Conn.
+// Stands implements table.Ahead.
 func (c *conn) Stands(id troupe.SessionID, l troupe.Lease, seq int64) { c.moved[id] = standing{l, seq} }
 
 // Query implements table.Conn.
@@ -252,7 +255,7 @@ func eachRow(rows pgx.Rows, each func(table.Row) error) error {
 // SameName implements table.Conn. The column's collation has letters of ASCII alone.
 func (c *conn) SameName(value string) string { return `lower(name) = lower(` + value + ` COLLATE "C")` }
 
-// Stamp implements table.Conn.
+// Stamp implements table.Ahead.
 func (c *conn) Stamp() string { return `, changed = pg_current_xact_id()::text::bigint` }
 
 // Explain implements table.Conn.
@@ -261,15 +264,15 @@ func (c *conn) Explain(doing string, err error) error { return explain(doing, er
 // errNegative is the error of counts that would be less than nothing.
 var errNegative = errors.New("a count of the tree would be less than nothing")
 
-// AddTree implements table.Conn. What it comes to is known, so that the row is written once for all of it.
-func (c *conn) AddTree(root troupe.SessionID, d troupe.TreeDelta) (int64, error) {
+// AddTree implements table.Ahead. What it comes to is known, so that the row is written once for all of it.
+func (c *conn) AddTree(root troupe.SessionID, d troupe.TreeDelta) (bool, error) {
 	if c.tree == nil {
 		if _, _, err := c.lock(root); err != nil {
-			return 0, err
+			return false, err
 		}
 	}
 	if c.tree == nil {
-		return 0, nil
+		return false, nil
 	}
 	t := *c.tree
 	if d.Prompted {
@@ -278,19 +281,18 @@ func (c *conn) AddTree(root troupe.SessionID, d troupe.TreeDelta) (int64, error)
 	t.Total, t.SincePrompt, t.Active = t.Total+d.Total, t.SincePrompt+d.Total, t.Active+d.Active
 	t.Tally, t.Reserved = t.Tally.Add(d.Tally), t.Reserved.Add(d.Reserved)
 	u := t.Tally.Usage
-	for _, n := range []int64{int64(t.Total), int64(t.SincePrompt), int64(t.Active), u.Input, u.Output, u.CacheRead,
-		u.CacheWrite, int64(t.Tally.Cost), int64(t.Tally.Turns), int64(t.Tally.ToolUses), t.Reserved.Tokens, int64(t.Reserved.Cost), int64(t.Reserved.Turns)} {
-		if n < 0 {
-			return 0, errNegative
-		}
+	if min(int64(t.Total), int64(t.SincePrompt), int64(t.Active), u.Input, u.Output, u.CacheRead, u.CacheWrite,
+		int64(t.Tally.Cost), int64(t.Tally.Turns), int64(t.Tally.ToolUses), t.Reserved.Tokens, int64(t.Reserved.Cost),
+		int64(t.Reserved.Turns)) < 0 {
+		return false, errNegative
 	}
 	*c.tree = t
 	c.added.Add(d)
 	c.dirty = true
-	return 1, nil
+	return true, nil
 }
 
-// Tree implements table.Conn.
+// Tree implements table.Ahead.
 func (c *conn) Tree(root troupe.SessionID) (t troupe.Tree, known bool) {
 	if c.tree == nil || c.tree.Root != root {
 		return t, false

@@ -85,7 +85,8 @@ func explain(doing string, err error) error {
 	default:
 		return fmt.Errorf("%s: %w", doing, err)
 	}
-	return &troupe.UserError{Problem: fmt.Sprintf("cannot %s: %s (%v)", doing, problem, plain(err)), Hint: hint, Err: err}
+	return &troupe.UserError{Problem: fmt.Sprintf("cannot %s: %s (%v)", doing, problem, plain(err)), Hint: hint,
+		Err: err}
 }
 
 // plain leaves what is not needed out of pgx's words: they name the user and the database, and never a password.

@@ -41,7 +41,7 @@ type life struct {
 }
 
 func begin(s *Store) *life {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(s.ctx)
 	l := &life{s: s, cancel: cancel, ended: make(chan struct{}), trees: map[troupe.SessionID]bool{},
 		told: make(chan struct{}, 1)}
 	go l.run(ctx)
@@ -71,7 +71,7 @@ func (l *life) run(ctx context.Context) {
 	var c *pgx.Conn
 	defer func() {
 		if c != nil {
-			_ = c.Close(context.Background()) // it holds nothing
+			_ = c.Close(l.s.ctx) // it holds nothing
 		}
 	}()
 	for {
@@ -192,7 +192,7 @@ func (s *Store) release(id troupe.OwnerID) error {
 	if s.isClosed() {
 		return nil // Close came first
 	}
-	_, err := s.pool.Exec(context.Background(), `UPDATE owners SET released = true WHERE id = $1`, string(id))
+	_, err := s.pool.Exec(s.ctx, `UPDATE owners SET released = true WHERE id = $1`, string(id))
 	return explain("release owner "+string(id), err)
 }
 
@@ -202,7 +202,7 @@ func (s *Store) releaseAll() {
 	ids := s.life.owners
 	s.life.owners = nil
 	s.life.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), connectTime)
+	ctx, cancel := context.WithTimeout(s.ctx, connectTime)
 	defer cancel()
 	for _, id := range ids {
 		// If it fails they are dead in three seconds.

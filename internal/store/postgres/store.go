@@ -18,6 +18,7 @@ import (
 // Store is one process's hold on a database.
 type Store struct {
 	pool  *pgxpool.Pool
+	ctx   context.Context //nolint:containedctx // it never ends: a commit is waited for whoever asked for it
 	batch int
 	life  *life
 
@@ -124,8 +125,8 @@ func (l *lane) next(size int, ends bool) *table.Job {
 func (l *lane) Begin(first *table.Job) error {
 	var err error
 	for try := 0; ; try++ {
-		if l.held, err = l.s.pool.Acquire(context.Background()); err == nil {
-			l.c = newConn(l.held.Conn())
+		if l.held, err = l.s.pool.Acquire(l.s.ctx); err == nil {
+			l.c = l.s.on(l.held.Conn())
 			var changed int64
 			if l.xact, changed, err = l.c.begin(l.root); err == nil {
 				l.c.known = l.s.recall(l.root, changed)
@@ -231,7 +232,7 @@ func (s *Store) outcome(xact int64, cause error) error {
 }
 
 func (s *Store) stateOf(xact int64) (state string, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), connectTime)
+	ctx, cancel := context.WithTimeout(s.ctx, connectTime)
 	defer cancel()
 	err = s.pool.QueryRow(ctx, `SELECT coalesce(pg_xact_status($1::text::xid8), 'unknown')`,
 		fmt.Sprint(xact)).Scan(&state)
@@ -259,7 +260,7 @@ func (s *Store) View(ctx context.Context, fn func(store.Reader) error) (err erro
 		return explain("read", err)
 	}
 	defer held.Release()
-	c := newConn(held.Conn())
+	c := s.on(held.Conn())
 	c.waiting.Queue("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 	r := table.NewReader(c)
 	defer func() {
@@ -272,9 +273,8 @@ func (s *Store) View(ctx context.Context, fn func(store.Reader) error) (err erro
 	return fn(reader{r})
 }
 
-func newConn(c *pgx.Conn) *conn {
-	return &conn{c: c, ctx: context.Background(), waiting: &pgx.Batch{},
-		moved: map[troupe.SessionID]standing{}}
+func (s *Store) on(c *pgx.Conn) *conn {
+	return &conn{c: c, ctx: s.ctx, waiting: &pgx.Batch{}, moved: map[troupe.SessionID]standing{}}
 }
 
 func (s *Store) isClosed() bool {

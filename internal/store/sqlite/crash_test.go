@@ -205,7 +205,8 @@ func isWhole(t *testing.T, s *Store) bool {
 	t.Helper()
 	verdict := ""
 	err := s.read(t.Context(), func(r *table.Reader) error {
-		return r.Query("check", func(row table.Row) error { verdict += row.Text(0); return nil }, "PRAGMA integrity_check")
+		return r.Query("check", func(row table.Row) error { verdict += row.Text(0); return nil },
+			"PRAGMA integrity_check")
 	})
 	if err != nil {
 		t.Error(err)

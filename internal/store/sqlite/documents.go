@@ -54,7 +54,8 @@ func (t tx) PutDocument(root troupe.SessionID, hash string, body []byte) error {
 		return t.MustExist(root, doing)
 	}
 	known := false
-	err = t.Query(doing, func(table.Row) error { known = true; return nil }, `SELECT 1 FROM bodies WHERE hash = ?`, hash)
+	err = t.Query(doing, func(table.Row) error { known = true; return nil }, `SELECT 1 FROM bodies WHERE hash = ?`,
+		hash)
 	if err != nil || known {
 		return err // another tree brought it
 	}

@@ -41,42 +41,6 @@ func (c onPath) Query(each func(table.Row) error, sql string, args ...any) error
 // SameName implements table.Conn: the column compares so.
 func (c onPath) SameName(value string) string { return "name = " + value }
 
-// Later implements table.Conn.
-func (c onPath) Later(sql string, args ...any) error {
-	_, err := c.exec(sql, args...)
-	return err
-}
-
-// Events implements table.Conn.
-func (c onPath) Events(rows ...[]any) error {
-	for _, row := range rows {
-		if _, err := c.exec(`INSERT INTO events (`+table.EventColumns+`) VALUES (?,?,?,?,?,?)`, row...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// AddTree implements table.Conn.
-func (c onPath) AddTree(root troupe.SessionID, d troupe.TreeDelta) (int64, error) {
-	var sum table.Sum
-	sum.Add(d)
-	sql, args := sum.Statement(root, "")
-	return c.exec(sql, args...)
-}
-
-// Tree implements table.Conn.
-func (c onPath) Tree(troupe.SessionID) (t troupe.Tree, known bool) { return t, false }
-
-// Stamp implements table.Conn.
-func (c onPath) Stamp() string { return "" }
-
-// Fence implements table.Conn: the row is asked.
-func (c onPath) Fence(troupe.SessionID, troupe.Lease, int64) (holds, known bool) { return false, false }
-
-// Stands implements table.Conn.
-func (c onPath) Stands(troupe.SessionID, troupe.Lease, int64) {}
-
 // Explain implements table.Conn.
 func (c onPath) Explain(doing string, err error) error { return explain(c.path, doing, err) }
 

@@ -151,7 +151,8 @@ func (s *Store) readOwner(ctx context.Context, id troupe.OwnerID) (o troupe.Owne
 		return r.Query("read owner "+string(id), func(row table.Row) error {
 			found = true
 			o = troupe.Owner{
-				ID: id, PID: row.Int(0), Host: row.Text(1), Socket: row.Text(2), StartedAt: table.ReadTime(row.Int64(3)),
+				ID: id, PID: row.Int(0), Host: row.Text(1), Socket: row.Text(2),
+				StartedAt: table.ReadTime(row.Int64(3)),
 			}
 			return nil
 		}, `SELECT pid, host, socket, started_at FROM owners WHERE id = ?`, string(id))

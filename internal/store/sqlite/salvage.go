@@ -127,7 +127,8 @@ func (s *salvage) take(id int64, col []any) error {
 	case "trees":
 		s.caps[troupe.SessionID(get("root").Text(0))] = get(table.CapsColumns).Scan().Caps()
 	case "sessions":
-		x := salvaged{session: get(table.SessionColumns).Scan().Session(), lease: get(table.LeaseColumns).Scan().Lease()}
+		x := salvaged{session: get(table.SessionColumns).Scan().Session(),
+			lease: get(table.LeaseColumns).Scan().Lease()}
 		if old, ok := s.rows[x.session.ID]; !ok || old.session.Seq < x.session.Seq {
 			s.rows[x.session.ID] = x
 		}
@@ -402,7 +403,8 @@ func (s *salvage) write(sessions map[troupe.SessionID]Rebuilt) error {
 		args = append(args, t.Total, t.SincePrompt, t.Active, u.Input, u.Output, u.CacheRead, u.CacheWrite,
 			int64(t.Tally.Cost), t.Tally.Turns, t.Tally.ToolUses, t.Reserved.Tokens, int64(t.Reserved.Cost),
 			t.Reserved.Turns)
-		if err := s.keep(valuesOf("INSERT INTO trees", "root, "+table.CapsColumns+", "+table.TreeColumns), args...); err != nil {
+		if err := s.keep(valuesOf("INSERT INTO trees", "root, "+table.CapsColumns+", "+table.TreeColumns),
+			args...); err != nil {
 			return err
 		}
 	}

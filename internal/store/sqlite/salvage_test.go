@@ -153,7 +153,8 @@ func TestSalvageKnowsTheSchema(t *testing.T) {
 	saved := map[string]string{
 		"sessions": "born," + table.SessionColumns + "," + table.LeaseColumns, "events": table.EventColumns,
 		"mail":      "sent," + table.MailColumns,
-		"documents": table.DocumentColumns, "bodies": table.BodyColumns, "trees": "root," + table.CapsColumns + "," + table.TreeColumns,
+		"documents": table.DocumentColumns, "bodies": table.BodyColumns,
+		"trees":         "root," + table.CapsColumns + "," + table.TreeColumns,
 		"owners":        "registered, id, pid, host, socket, started_at", // of processes; none runs while a repair does
 		"requests":      "asked," + table.RequestColumns,
 		"sqlite_schema": "type, name, tbl_name, rootpage, sql",

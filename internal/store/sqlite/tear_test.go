@@ -17,7 +17,10 @@ func grownLog(t *testing.T) (db, log []byte) {
 	s := mustOpen(t, path, Options{})
 	for i := range 4 {
 		id := troupe.SessionID("00000000000" + string(rune('1'+i)))
-		err := s.Update(t.Context(), id, func(tx store.Tx) error { return tx.Insert(rootSession(id), troupe.Lease{}, nil) })
+		err := s.Update(t.Context(), id, func(tx store.Tx) error {
+			return tx.Insert(rootSession(id), troupe.Lease{},
+				nil)
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

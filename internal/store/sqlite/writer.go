@@ -95,7 +95,8 @@ func (w *writer) next(size int) *table.Job {
 	}
 }
 
-// Begin implements table.Transactions: it opens a transaction that holds the write lock. While another process holds it, it
+// Begin implements table.Transactions: it opens a transaction that holds the write lock. While another process holds
+// it, it
 // waits, but no longer for a first whose caller has left.
 func (w *writer) Begin(first *table.Job) error {
 	for try := 1; ; try++ {
@@ -118,7 +119,8 @@ func (w *writer) Commit() error {
 	return nil
 }
 
-// Rollback implements table.Transactions. It ends the transaction, if SQLite has not done so itself after a failure: then
+// Rollback implements table.Transactions. It ends the transaction, if SQLite has not done so itself after a failure:
+// then
 // there is none to end, which is all that can go wrong here.
 func (w *writer) Rollback() { _, _ = w.c.exec("ROLLBACK") }
 

@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -177,7 +178,8 @@ func Unpack(ctx context.Context, k *Keeper, ws troupe.Workspace, a Away, pack io
 	if err := errors.Join(writeKeeper(p, c), k.step("keeper")); err != nil {
 		return err
 	}
-	if err := indexPack(ctx, r, pack, len(a.Base)/2, "--threads=1"); err != nil {
+	size := &counting{r: bufio.NewReader(pack)}
+	if err := indexPack(ctx, r, size, len(a.Base)/2, "--threads=1"); err != nil {
 		return err
 	}
 	all, err := reached(ctx, r, a.ids())
@@ -189,6 +191,17 @@ func Unpack(ctx context.Context, k *Keeper, ws troupe.Workspace, a Away, pack io
 	}
 	if err := a.checkHead(ctx, r); err != nil {
 		return err
+	}
+	for _, id := range []string{a.Base, a.Tip, a.Kept[keptSaved], a.Kept[keptHead]} {
+		if id == "" {
+			continue
+		}
+		if err := bounded(ctx, r, id); err != nil {
+			return err
+		}
+		if n, err := weight(ctx, r, id); err != nil || n > packedFree && n > packedRatio*size.n {
+			return errors.Join(err, fmt.Errorf("%d bytes of its objects stand for files of %d", size.n, n))
+		}
 	}
 	rec := &record{Workspace: ws, State: asleep, Made: k.now(),
 		Base: troupe.WorkspaceBase{Commit: a.Base, Head: a.Head}}

@@ -425,6 +425,41 @@ func TestPackOfAnAgentThatUnfolds(t *testing.T) {
 	}
 }
 
+// bomb makes a commit of trees in trees, which name 10 files to the power of levels.
+func (b *bench) bomb(dir string, levels int) string {
+	b.t.Helper()
+	id, kind, mode := b.feedIn(dir, "x\n", "hash-object", "-w", "--stdin"), "blob", "100644"
+	for range levels {
+		var list strings.Builder
+		for i := range 10 {
+			fmt.Fprintf(&list, "%s %s %s\tn%d\n", mode, kind, id, i)
+		}
+		id, kind, mode = b.feedIn(dir, list.String(), "mktree"), "tree", "040000"
+	}
+	return b.git(dir, "commit-tree", "-p", "HEAD", "-m", "many", id)
+}
+
+// TestTreesInTrees: a commit that names more files than anybody has is not compared with another: 10 lines of trees
+// more have git take ten times the memory.
+func TestTreesInTrees(t *testing.T) {
+	b := newBench(t)
+	ws := b.made("many")
+	put(t, filepath.Join(ws.Top, "mine.txt"), "mine\n")
+	b.git(ws.Top, "branch", "many", b.bomb(ws.Top, 9))
+	if s := b.save(ws); s.Tree == "" {
+		t.Error("nothing was saved beside a branch of that kind")
+	}
+	b.git(ws.Top, "update-ref", "HEAD", "many")
+	if s := b.save(ws); s.Tree == "" {
+		t.Error("nothing was saved beside a HEAD of that kind")
+	}
+	res := b.close(ws)
+	if res.Gone || !strings.Contains(res.Kept, "names more than 3000000 files") ||
+		b.show(res.Tip, "mine.txt") != "mine\n" {
+		t.Errorf("result: %+v", res)
+	}
+}
+
 // TestSameObject: an object is what its name says, or stays behind.
 func TestSameObject(t *testing.T) {
 	store := func(text string) *bytes.Buffer {

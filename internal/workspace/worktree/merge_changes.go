@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -93,6 +94,9 @@ func (s *side) changes(ctx context.Context, to string) (changes []Change, blocke
 	if len(s.deltas) == 0 {
 		return nil, nil, nil
 	}
+	if blocked, err = s.tooMuch(ctx); err != nil {
+		return nil, nil, err
+	}
 	out, err := s.checkout(ctx, to)
 	if err != nil {
 		return nil, nil, err
@@ -120,6 +124,42 @@ func (s *side) changes(ctx context.Context, to string) (changes []Change, blocke
 		return 0
 	})
 	return changes, blocked, nil
+}
+
+// mostMerged is how many bytes all files of a merge may have: they are in memory until they are written.
+const mostMerged = 1 << 30
+
+// tooMuch takes out what would go past that.
+func (s *side) tooMuch(ctx context.Context) (blocked []Conflict, err error) {
+	var ids []string
+	for _, d := range s.deltas {
+		for _, e := range []entry{d.was, d.now} {
+			if e.id != "" && e.mode != modeRepo {
+				ids = append(ids, e.id)
+			}
+		}
+	}
+	list, err := s.r.feed(ctx, revisions(ids), "cat-file", "--batch-check=%(objectname) %(objectsize)")
+	if err != nil {
+		return nil, err
+	}
+	sizes := map[string]int64{}
+	for line := range strings.Lines(list) {
+		id, size, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if sizes[id], err = strconv.ParseInt(size, 10, 64); err != nil {
+			return nil, fmt.Errorf("size of %s: %w", id, err)
+		}
+	}
+	all := int64(0)
+	s.deltas = slices.DeleteFunc(s.deltas, func(d delta) bool {
+		if all += sizes[d.was.id] + sizes[d.now.id]; all <= mostMerged {
+			return false
+		}
+		blocked = append(blocked, Conflict{Path: filepath.Join(s.top, d.name),
+			Why: "the files of this merge have more than 1 GB: --into BRANCH takes them"})
+		return true
+	})
+	return blocked, nil
 }
 
 // foreign reports whether it is another repository, which a merge does not touch.

@@ -6,11 +6,13 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/troupe-dev/troupe/internal/disk"
@@ -106,6 +108,51 @@ func reached(ctx context.Context, r repo, from []string, not ...string) (map[str
 		all[id] = true
 	}
 	return all, nil
+}
+
+// What a commit may name: a few trees in trees stand for as many files as their author likes, and git has the names of
+// all of them in memory where it compares two.
+const (
+	mostNames     = 3_000_000
+	mostNameBytes = 512 << 20
+)
+
+// bounded refuses a commit or tree of a stranger's that names more files than that.
+func bounded(ctx context.Context, r repo, id string) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	count := counter{stop: stop}
+	err := r.runner.Stream(ctx, &count, "ls-tree", "-r", "-z", "--name-only", id)
+	if count.names > mostNames || count.bytes > mostNameBytes {
+		return fmt.Errorf("%.12s names more than %d files", id, mostNames)
+	}
+	return err
+}
+
+// weight is how many bytes the files of a bounded tree have.
+func weight(ctx context.Context, r repo, id string) (all int64, err error) {
+	list, err := r.out(ctx, "ls-tree", "-r", "-z", "--format=%(objectsize)", id)
+	for _, size := range fields(list) {
+		if n, err := strconv.ParseInt(size, 10, 64); err == nil { // else it is another repository
+			all += n
+		}
+	}
+	return all, err
+}
+
+// counter counts names that end with a zero, and stops what prints them once there are too many.
+type counter struct {
+	names, bytes int
+	stop         func()
+}
+
+// Write implements io.Writer.
+func (c *counter) Write(b []byte) (int, error) {
+	c.names, c.bytes = c.names+bytes.Count(b, []byte{0}), c.bytes+len(b)
+	if c.names > mostNames || c.bytes > mostNameBytes {
+		c.stop()
+	}
+	return len(b), nil
 }
 
 // own has the keeper copy those of the objects that it only borrows.

@@ -242,7 +242,7 @@ func (p place) keep(ctx context.Context, r repo, rec *record, folder string, nex
 			lack = append(lack, id)
 		}
 	}
-	var bad map[string]bool
+	bad := map[string]bool{}
 	var trouble error
 	if len(lack) > 0 {
 		trouble = r.bring(ctx, agent, p, len(rec.Base.Commit)/2)
@@ -252,6 +252,12 @@ func (p place) keep(ctx context.Context, r repo, rec *record, folder string, nex
 			trouble = nil // what could not be brought is needed by nothing that the agent can name
 		} else if trouble == nil {
 			trouble = errors.New("its repository refers to objects that are not there")
+		}
+	}
+	if head := want[keptHead]; head != "" && head != next[keptHead] && !bad[head] {
+		if err := bounded(ctx, r, head); err != nil {
+			trouble = errors.Join(trouble, err)
+			bad[head] = true
 		}
 	}
 	next.replace(want, a.old, bad)

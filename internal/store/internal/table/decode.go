@@ -17,9 +17,9 @@ func (u *Undecodable) Error() string { return u.Err.Error() }
 // Unwrap implements errors.Unwrap.
 func (u *Undecodable) Unwrap() error { return u.Err }
 
-// DecodeEvent is troupe.DecodeBody. A kind that this version does not know was written by a newer one,
+// decodeEvent is troupe.DecodeBody. A kind that this version does not know was written by a newer one,
 // unless it looks like a damaged name of one that it knows.
-func DecodeEvent(kind string, body []byte) (troupe.Body, error) {
+func decodeEvent(kind string, body []byte) (troupe.Body, error) {
 	b, err := troupe.DecodeBody(troupe.Kind(kind), body)
 	if err == nil || errors.Is(err, troupe.ErrNewer) && !isDamagedKind(kind) {
 		return b, err

@@ -22,35 +22,43 @@ type Conn interface {
 	Query(each func(Row) error, sql string, args ...any) error
 	// SameName is the condition that a session's name is the value, without regard to ASCII case.
 	SameName(value string) string
-	// Later runs a statement that is answered by the end of the transaction, or earlier. It fails unless it changes
-	// one row.
-	Later(sql string, args ...any) error
-	// Events adds rows of EventColumns, as Later does.
-	Events(rows ...[]any) error
-	// Fence says whether a session is held under a lease with that event as its last; known: nobody has to be asked.
-	Fence(id troupe.SessionID, l troupe.Lease, seq int64) (holds, known bool)
-	// Stands tells it under which lease a session is held from here on, and which event is its last.
-	Stands(id troupe.SessionID, l troupe.Lease, seq int64)
-	// AddTree adds to the counts of a tree; 0: it is not there. None of them comes to be less than nothing.
-	AddTree(root troupe.SessionID, d troupe.TreeDelta) (int64, error)
-	// Tree is what is known of a tree without a question.
-	Tree(root troupe.SessionID) (troupe.Tree, bool)
-	// Stamp sets what a session that is appended to has in this dialect alone.
-	Stamp() string
 	// Explain says what a failure while doing something means for the person whose database it is.
 	Explain(doing string, err error) error
 }
 
+// Ahead is a Conn to a database that is a way off: it goes on without answers that it knows.
+type Ahead interface {
+	// Later runs a statement that is answered by the end of the transaction, or earlier. It fails unless it changes
+	// one row.
+	Later(sql string, args ...any) error
+	// Events adds rows of EventColumns, as Later does.
+	Events(rows [][]any)
+	// Fence says whether a session is held under a lease with that event as its last; known: nobody has to be asked.
+	Fence(id troupe.SessionID, l troupe.Lease, seq int64) (holds, known bool)
+	// Stands tells it under which lease a session is held from here on, and which event is its last.
+	Stands(id troupe.SessionID, l troupe.Lease, seq int64)
+	// AddTree adds to the counts of a tree; false: it is not there. None of them comes to be less than nothing.
+	AddTree(root troupe.SessionID, d troupe.TreeDelta) (bool, error)
+	// Tree is what is known of a tree without a question.
+	Tree(root troupe.SessionID) (troupe.Tree, bool)
+	// Stamp sets what a session that is appended to has in this dialect alone.
+	Stamp() string
+}
+
 // Reader is a store.Reader in the transaction that its connection is in; how a tree keeps documents is the dialect's.
 type Reader struct {
-	conn Conn
+	conn  Conn
+	ahead Ahead // nil: each statement is answered before the next
 	// failed is the first failure of the database itself. It may have rolled the transaction back by then, so nothing
 	// may run after it: it would commit by itself.
 	failed error
 }
 
 // NewReader reads by a connection until End.
-func NewReader(c Conn) *Reader { return &Reader{conn: c} }
+func NewReader(c Conn) *Reader {
+	ahead, _ := c.(Ahead) // a Conn need not be one
+	return &Reader{conn: c, ahead: ahead}
+}
 
 // End has it answer nothing any more. It returns what failed until then.
 func (r *Reader) End() error {
@@ -186,7 +194,7 @@ func (r *Reader) Events(id troupe.SessionID, after int64, most int) (out []troup
 		if row[1] == nil {
 			return nil // the session, without an event
 		}
-		body, err := DecodeEvent(row.Text(3), row.Bytes(4))
+		body, err := decodeEvent(row.Text(3), row.Bytes(4))
 		if want := after + int64(len(out)) + 1; err == nil && row.Int64(1) != want {
 			err = &Undecodable{fmt.Errorf("it is followed by event %d", row.Int64(1))}
 			return fmt.Errorf("event %d: %w", want-1, err)
@@ -247,8 +255,10 @@ func (r *Reader) Tree(root troupe.SessionID) (t troupe.Tree, err error) {
 	if r.failed != nil {
 		return t, r.failed
 	}
-	if t, known := r.conn.Tree(root); known {
-		return t, nil
+	if r.ahead != nil {
+		if t, known := r.ahead.Tree(root); known {
+			return t, nil
+		}
 	}
 	found := false
 	err = r.Query("read tree "+string(root), func(row Row) error {

@@ -9,7 +9,7 @@ type Sum struct {
 }
 
 // Add adds one.
-func (s *Sum) Add(d troupe.TreeDelta) {
+func (s *Sum) Add(d troupe.TreeDelta) *Sum {
 	if d.Prompted {
 		s.all.Prompted, s.since = true, 0
 	}
@@ -18,6 +18,7 @@ func (s *Sum) Add(d troupe.TreeDelta) {
 	s.all.Active += d.Active
 	s.all.Tally = s.all.Tally.Add(d.Tally)
 	s.all.Reserved = s.all.Reserved.Add(d.Reserved)
+	return s
 }
 
 // Statement adds the sum to the row of a tree, and sets what else is to be set there.

@@ -23,7 +23,7 @@ type Tx struct {
 }
 
 // NewTx writes to a tree by a connection until End.
-func NewTx(c Conn, root troupe.SessionID) *Tx { return &Tx{Reader: Reader{conn: c}, root: root} }
+func NewTx(c Conn, root troupe.SessionID) *Tx { return &Tx{Reader: *NewReader(c), root: root} }
 
 // Exec runs a statement.
 func (t *Tx) Exec(doing, sql string, args ...any) (int64, error) {
@@ -38,18 +38,6 @@ func (t *Tx) Exec(doing, sql string, args ...any) (int64, error) {
 		t.wrote = true
 	}
 	return n, nil
-}
-
-// later runs a statement that is answered by the end of the transaction, or earlier.
-func (t *Tx) later(doing, sql string, args ...any) error {
-	if t.failed != nil {
-		return t.failed
-	}
-	t.wrote = true
-	if err := t.conn.Later(sql, args...); err != nil {
-		return t.fail(doing, err)
-	}
-	return nil
 }
 
 // refuse keeps a mistake of the caller: the function's writes must not be committed, even
@@ -94,7 +82,7 @@ func (t *Tx) Insert(s troupe.Session, l troupe.Lease, caps *troupe.Caps) error {
 	if n == 0 {
 		return t.clash(s, doing)
 	}
-	t.conn.Stands(s.ID, l, 0)
+	t.stands(s.ID, l, 0)
 	if s.Parent != "" {
 		return nil
 	}
@@ -159,7 +147,7 @@ func (t *Tx) Append(l troupe.Lease, s troupe.Session, events []troupe.Event) err
 	if err := t.InTree(s.Root, doing); err != nil {
 		return err
 	}
-	if err := CheckEvents(s, events); err != nil {
+	if err := checkEvents(s, events); err != nil {
 		return t.refuse("%s: %w", doing, err)
 	}
 	if err := t.fence(doing, l, s, events[0].Seq-1); err != nil {
@@ -173,8 +161,15 @@ func (t *Tx) Append(l troupe.Lease, s troupe.Session, events []troupe.Event) err
 		}
 		rows[i] = []any{string(s.Root), string(s.ID), e.Seq, WriteTime(e.At), string(e.Body.Kind()), body}
 	}
-	if err := t.conn.Events(rows...); err != nil {
-		return t.fail(doing, err)
+	if t.ahead != nil {
+		t.wrote = true
+		t.ahead.Events(rows)
+		return nil
+	}
+	for _, row := range rows {
+		if _, err := t.Exec(doing, `INSERT INTO events (`+EventColumns+`) VALUES (?,?,?,?,?,?)`, row...); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -192,16 +187,24 @@ func atWork(s troupe.Session) bool {
 // fence makes a session what it is from here on, if it is held under the lease and stands where the events begin.
 func (t *Tx) fence(doing string, l troupe.Lease, s troupe.Session, before int64) error {
 	u := s.Tally.Usage
-	sql, args := appendSession+t.conn.Stamp()+fencedSession, []any{
+	sql, args := appendSession+fencedSession, []any{
 		s.Title, s.Model, string(s.Status), string(s.Waiting), string(s.Cause), s.Run, s.Seq, u.Input, u.Output,
 		u.CacheRead, u.CacheWrite, int64(s.Tally.Cost), s.Tally.Turns, s.Tally.ToolUses, s.Result, s.Error,
 		WriteTime(s.StartedAt), WriteTime(s.EndedAt), WriteTime(s.Until), s.Reserved.Tokens, int64(s.Reserved.Cost),
 		s.Reserved.Turns, boolArg(s.Cut), writeWorkspace(s.Workspace), WriteTime(s.AsleepAt),
 		string(s.Root), string(s.ID), string(l.Owner), l.Epoch, before}
-	holds, known := t.conn.Fence(s.ID, l, before)
+	holds, known := false, false
+	if t.ahead != nil {
+		sql = appendSession + t.ahead.Stamp() + fencedSession
+		holds, known = t.ahead.Fence(s.ID, l, before)
+	}
 	if holds && known && atWork(s) {
-		t.conn.Stands(s.ID, l, s.Seq)
-		return t.later(doing, sql, args...)
+		t.wrote = true
+		t.stands(s.ID, l, s.Seq)
+		if err := t.ahead.Later(sql, args...); err != nil {
+			return t.fail(doing, err)
+		}
+		return nil
 	}
 	n := int64(0)
 	if holds || !known {
@@ -214,12 +217,18 @@ func (t *Tx) fence(doing string, l troupe.Lease, s troupe.Session, before int64)
 		return fmt.Errorf("%s: it is not held by %q in epoch %d with event %d as its last: %w",
 			doing, l.Owner, l.Epoch, before, troupe.ErrFenced)
 	}
-	t.conn.Stands(s.ID, l, s.Seq)
+	t.stands(s.ID, l, s.Seq)
 	return nil
 }
 
-// CheckEvents holds an Append to its own words, before the database is asked.
-func CheckEvents(s troupe.Session, events []troupe.Event) error {
+func (t *Tx) stands(id troupe.SessionID, l troupe.Lease, seq int64) {
+	if t.ahead != nil {
+		t.ahead.Stands(id, l, seq)
+	}
+}
+
+// checkEvents holds an Append to its own words, before the database is asked.
+func checkEvents(s troupe.Session, events []troupe.Event) error {
 	if len(events) == 0 {
 		return fmt.Errorf("a projection changes only with an event, and there is none")
 	}
@@ -263,7 +272,7 @@ func (t *Tx) Claim(id troupe.SessionID, owner troupe.OwnerID) (troupe.Lease, err
 	}
 	l, err := t.Lease(id)
 	if err == nil {
-		t.conn.Stands(id, l, s.Seq)
+		t.stands(id, l, s.Seq)
 	}
 	return l, err
 }
@@ -315,15 +324,23 @@ func (t *Tx) AddTree(root troupe.SessionID, d troupe.TreeDelta) error {
 	if err := t.InTree(root, doing); err != nil {
 		return err
 	}
+	if t.ahead == nil {
+		sql, args := new(Sum).Add(d).Statement(root, "")
+		n, err := t.Exec(doing, sql, args...)
+		return orNotFound(n, err, doing)
+	}
 	if t.failed != nil {
 		return t.failed
 	}
-	n, err := t.conn.AddTree(root, d)
+	there, err := t.ahead.AddTree(root, d)
 	if err != nil {
 		return t.fail(doing, err)
 	}
-	t.wrote = t.wrote || n > 0
-	return OrNotFound(n, nil, doing)
+	if !there {
+		return fmt.Errorf("%s: %w", doing, troupe.ErrNotFound)
+	}
+	t.wrote = true
+	return nil
 }
 
 func (t *Tx) SetCaps(root troupe.SessionID, caps troupe.Caps) error {
@@ -333,7 +350,7 @@ func (t *Tx) SetCaps(root troupe.SessionID, caps troupe.Caps) error {
 	}
 	n, err := t.Exec(doing, `UPDATE trees SET (`+CapsColumns+`) = (?,?,?,?,?,?,?) WHERE root = ?`,
 		append(CapsArgs(caps), string(root))...)
-	return OrNotFound(n, err, doing)
+	return orNotFound(n, err, doing)
 }
 
 func (t *Tx) DeleteTree(root troupe.SessionID) error {
@@ -343,7 +360,7 @@ func (t *Tx) DeleteTree(root troupe.SessionID) error {
 		return err
 	}
 	n, err := t.Exec(doing, `DELETE FROM trees WHERE root = ?`, string(root))
-	if err := OrNotFound(n, err, doing); err != nil {
+	if err := orNotFound(n, err, doing); err != nil {
 		return err
 	}
 	for _, table := range strings.Fields("events mail requests documents sessions") {
@@ -354,8 +371,8 @@ func (t *Tx) DeleteTree(root troupe.SessionID) error {
 	return nil
 }
 
-// OrNotFound turns an update that met no row into troupe.ErrNotFound.
-func OrNotFound(n int64, err error, doing string) error {
+// orNotFound turns an update that met no row into troupe.ErrNotFound.
+func orNotFound(n int64, err error, doing string) error {
 	if err == nil && n == 0 {
 		return fmt.Errorf("%s: %w", doing, troupe.ErrNotFound)
 	}
