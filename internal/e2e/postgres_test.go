@@ -14,8 +14,7 @@ import (
 )
 
 // TestScriptsPostgres runs scripts of each part where a PostgreSQL server keeps the sessions. A script has one
-// database,
-// so none is among them that looks into troupe.db or has two homes.
+// database, so none is among them that looks into troupe.db or has two homes.
 func TestScriptsPostgres(t *testing.T) {
 	t.Parallel()
 	server, err := pgtest.Start("fsync=off", "max_connections=500")

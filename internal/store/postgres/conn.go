@@ -329,10 +329,15 @@ func (c *conn) begin(root troupe.SessionID) (xact, changed int64, err error) {
 	return xact, 0, err
 }
 
-// commit writes all that waits and ends the transaction.
-func (c *conn) commit(root troupe.SessionID) error {
+// commit writes all that waits and ends the transaction, which is the process's commit of that number in the tree.
+func (c *conn) commit(root troupe.SessionID, process string, number int64) error {
 	if !c.dirty && c.wrote {
 		c.waiting.Queue(`UPDATE trees SET changed = pg_current_xact_id()::text::bigint WHERE root = $1`, string(root))
+	}
+	if c.dirty || c.wrote {
+		c.waiting.Queue(`INSERT INTO commits (root, process, number, at) VALUES ($1, $2, $3, clock_timestamp())
+			ON CONFLICT (root, process) DO UPDATE SET number = excluded.number, at = excluded.at`, string(root), process,
+			number)
 	}
 	c.settle()
 	c.settleEvents()

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/rand"
 	"embed"
 	"errors"
 	"fmt"
@@ -71,7 +72,8 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, explain("open the database", err)
 	}
-	s := &Store{pool: pool, ctx: context.WithoutCancel(ctx), batch: o.Batch, lanes: map[troupe.SessionID]*lane{},
+	s := &Store{pool: pool, process: rand.Text(), ctx: context.WithoutCancel(ctx), batch: o.Batch,
+		lanes:  map[troupe.SessionID]*lane{},
 		memory: map[troupe.SessionID]remembered{}, room: mostRemembered}
 	if err := s.migrate(ctx); err != nil {
 		pool.Close()

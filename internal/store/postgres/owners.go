@@ -173,9 +173,15 @@ func (s *Store) Register(ctx context.Context, o troupe.Owner) (release func() er
 	s.life.mu.Lock()
 	s.life.owners = append(s.life.owners, o.ID)
 	s.life.mu.Unlock()
-	if _, err := s.pool.Exec(ctx, `DELETE FROM owners WHERE (released OR beat < clock_timestamp() - interval '1 hour')
-		AND registered <= (SELECT max(registered) FROM owners) - $1`, keepOwners); err != nil {
-		return nil, errors.Join(explain("forget old owners", err), s.release(o.ID))
+	for _, old := range []string{
+		fmt.Sprintf(`DELETE FROM owners WHERE (released OR beat < clock_timestamp() - interval '1 hour')
+			AND registered <= (SELECT max(registered) FROM owners) - %d`, keepOwners),
+		`DELETE FROM commits WHERE at < clock_timestamp() - interval '1 hour'`,
+		`DELETE FROM removed WHERE at < clock_timestamp() - interval '1 hour'`,
+	} {
+		if _, err := s.pool.Exec(ctx, old); err != nil {
+			return nil, errors.Join(explain("forget what is old", err), s.release(o.ID))
+		}
 	}
 	return sync.OnceValue(func() error { return s.release(o.ID) }), nil
 }

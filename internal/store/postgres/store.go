@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -17,10 +18,13 @@ import (
 
 // Store is one process's hold on a database.
 type Store struct {
-	pool  *pgxpool.Pool
-	ctx   context.Context //nolint:containedctx // it never ends: a commit is waited for whoever asked for it
-	batch int
-	life  *life
+	pool *pgxpool.Pool
+	// process is this one's name in commits, and commits how many it has begun.
+	process string
+	commits atomic.Int64
+	ctx     context.Context //nolint:containedctx // it never ends: a commit is waited for whoever asked for it
+	batch   int
+	life    *life
 
 	mu     sync.Mutex
 	closed bool
@@ -149,7 +153,8 @@ func (l *lane) Conn() table.Conn { return l.c }
 
 // Commit implements table.Transactions.
 func (l *lane) Commit() error {
-	err := l.c.commit(l.root)
+	number := l.s.commits.Add(1)
+	err := l.c.commit(l.root, l.s.process, number)
 	if err == nil {
 		if l.c.wrote {
 			l.s.remember(l.root, l.xact, l.c.known, l.c.moved)
@@ -162,7 +167,7 @@ func (l *lane) Commit() error {
 	lost, xact := l.c.c.IsClosed(), l.xact
 	l.Rollback()
 	if lost {
-		return l.s.outcome(xact, err)
+		return l.s.outcome(l.root, number, xact, err)
 	}
 	return explain("commit", err)
 }
@@ -216,14 +221,14 @@ func (s *Store) forget(root troupe.SessionID) {
 	delete(s.memory, root)
 }
 
-// outcome asks whether a transaction was made of whose commit no answer came. Nil: it was.
-func (s *Store) outcome(xact int64, cause error) error {
+// outcome asks whether a commit was made of which no answer came. Nil: it was.
+func (s *Store) outcome(root troupe.SessionID, number, xact int64, cause error) error {
 	for try := range mostTries {
-		state, err := s.stateOf(xact)
+		made, ended, err := s.made(root, number, xact)
 		switch {
-		case err == nil && state == "committed":
+		case err == nil && made:
 			return nil
-		case err == nil && state == "aborted":
+		case err == nil && ended:
 			return explain("commit", cause)
 		}
 		time.Sleep(min(time.Second, time.Duration(try+1)*10*time.Millisecond))
@@ -231,12 +236,17 @@ func (s *Store) outcome(xact int64, cause error) error {
 	return fmt.Errorf("commit: %w: %w", table.ErrOutcome, cause)
 }
 
-func (s *Store) stateOf(xact int64) (state string, err error) {
+func (s *Store) made(root troupe.SessionID, number, xact int64) (made, ended bool, err error) {
 	ctx, cancel := context.WithTimeout(s.ctx, connectTime)
 	defer cancel()
-	err = s.pool.QueryRow(ctx, `SELECT coalesce(pg_xact_status($1::text::xid8), 'unknown')`,
-		fmt.Sprint(xact)).Scan(&state)
-	return state, err
+	// That it has ended is asked first: what it has written is there by then.
+	err = s.pool.QueryRow(ctx, `SELECT coalesce(pg_xact_status($1::text::xid8), '') <> 'in progress'`,
+		fmt.Sprint(xact)).Scan(&ended)
+	if err == nil {
+		err = s.pool.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM commits
+			WHERE root = $1 AND process = $2 AND number = $3)`, string(root), s.process, number).Scan(&made)
+	}
+	return made, ended, err
 }
 
 // View implements store.Store.

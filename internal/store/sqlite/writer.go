@@ -96,8 +96,7 @@ func (w *writer) next(size int) *table.Job {
 }
 
 // Begin implements table.Transactions: it opens a transaction that holds the write lock. While another process holds
-// it, it
-// waits, but no longer for a first whose caller has left.
+// it, it waits, but no longer for a first whose caller has left.
 func (w *writer) Begin(first *table.Job) error {
 	for try := 1; ; try++ {
 		_, err := w.c.exec("BEGIN IMMEDIATE")
@@ -120,8 +119,7 @@ func (w *writer) Commit() error {
 }
 
 // Rollback implements table.Transactions. It ends the transaction, if SQLite has not done so itself after a failure:
-// then
-// there is none to end, which is all that can go wrong here.
+// then there is none to end, which is all that can go wrong here.
 func (w *writer) Rollback() { _, _ = w.c.exec("ROLLBACK") }
 
 // Conn implements table.Transactions.

@@ -32,6 +32,16 @@ CREATE TABLE trees (
 
 CREATE INDEX trees_changed ON trees (changed);
 
+-- The last transaction that a process has committed in a tree, by its own count: what a commit without an answer came
+-- to is read here. The number of a transaction does not tell: after a crash of the server it can be another one's.
+CREATE TABLE commits (
+	root    TEXT   COLLATE "C" NOT NULL,
+	process TEXT   COLLATE "C" NOT NULL,
+	number  BIGINT NOT NULL,
+	at      TIMESTAMPTZ NOT NULL,
+	PRIMARY KEY (root, process)
+) WITH (fillfactor = 50);
+
 -- A tree that was removed: who watches has to know that something is gone.
 CREATE TABLE removed (
 	root    TEXT   COLLATE "C" NOT NULL,

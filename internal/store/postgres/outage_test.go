@@ -1,0 +1,220 @@
+package postgres_test
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/store/postgres"
+	"github.com/troupe-dev/troupe/internal/store/postgres/pgtest"
+)
+
+const theRoot = troupe.SessionID("0123456789ab")
+
+func lease() troupe.Lease { return troupe.Lease{Owner: "o", Epoch: 1} }
+
+func open(t *testing.T, address string) *postgres.Store {
+	t.Helper()
+	s, err := postgres.Open(t.Context(), address, postgres.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func planted(t *testing.T, s *postgres.Store, root troupe.Session) {
+	t.Helper()
+	err := s.Update(t.Context(), root.ID, func(tx store.Tx) error { return tx.Insert(root, lease(), nil) })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func root(id troupe.SessionID) troupe.Session {
+	return troupe.Session{ID: id, Root: id, Cwd: "/w", Type: "main", Model: "m", Status: troupe.Spawning}
+}
+
+// TestOutage: the server is killed again and again while two processes write. Every Update that was answered with nil
+// is there once, and one that was not is not there, or says that nobody knows.
+func TestOutage(t *testing.T) {
+	t.Parallel()
+	if server == nil {
+		t.Skip(pgtest.ErrMissing)
+	}
+	own, err := pgtest.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := own.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	address := own.Address("outage")
+	stores := []*postgres.Store{open(t, address), open(t, address)}
+	planted(t, stores[0], root(theRoot))
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	counts := make([]int, len(stores))
+	for i, s := range stores {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				err := s.Update(t.Context(), theRoot, func(tx store.Tx) error {
+					return tx.AddTree(theRoot, troupe.TreeDelta{Total: 1})
+				})
+				if err != nil {
+					t.Errorf("after %d: %v", counts[i], err)
+					return
+				}
+				counts[i]++
+			}
+		})
+	}
+	for range 3 {
+		<-time.After(300 * time.Millisecond)
+		if err := errors.Join(own.Kill(), own.Run()); err != nil {
+			t.Error(err)
+		}
+	}
+	<-time.After(300 * time.Millisecond)
+	close(stop)
+	wg.Wait()
+	got := 0
+	err = stores[0].View(t.Context(), func(r store.Reader) error {
+		tree, err := r.Tree(theRoot)
+		got = tree.Total
+		return err
+	})
+	if want := counts[0] + counts[1]; err != nil || got != want || want == 0 {
+		t.Errorf("%d were answered, and %d are there: %v", want, got, err)
+	}
+}
+
+// TestOwnersOutliveAnOutage: who could not beat because the database was down is not dead when it comes up.
+func TestOwnersOutliveAnOutage(t *testing.T) {
+	t.Parallel()
+	if server == nil {
+		t.Skip(pgtest.ErrMissing)
+	}
+	own, err := pgtest.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := own.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	works, looks := open(t, own.Address("owners")), open(t, own.Address("owners"))
+	if _, err := works.Register(t.Context(), troupe.Owner{ID: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	err = own.Kill()
+	<-time.After(4 * time.Second)
+	if err := errors.Join(err, own.Run()); err != nil {
+		t.Fatal(err)
+	}
+	for range 30 { // until it has beaten again, and beyond
+		alive := false
+		for try := 0; ; try++ {
+			if _, alive, err = looks.Owner(t.Context(), "a"); err == nil || try == 20 {
+				break
+			}
+		}
+		if !alive || err != nil {
+			t.Fatalf("alive is %v, %v", alive, err)
+		}
+		<-time.After(150 * time.Millisecond)
+	}
+}
+
+// TestStoppedInATransaction: a process that stands still inside of a transaction holds its tree for two seconds and no
+// longer, and what it wrote there is not there.
+func TestStoppedInATransaction(t *testing.T) {
+	t.Parallel()
+	address := fresh(t)
+	stopped, other := open(t, address), open(t, address)
+	planted(t, other, root(theRoot))
+	inside, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	var wg sync.WaitGroup
+	var late error
+	wg.Go(func() {
+		late = stopped.Update(t.Context(), theRoot, func(tx store.Tx) error {
+			err := tx.AddTree(theRoot, troupe.TreeDelta{Total: 1})
+			if _, rerr := tx.Session(theRoot); rerr != nil {
+				return rerr
+			}
+			once.Do(func() { close(inside) })
+			<-goOn
+			return err
+		})
+	})
+	<-inside
+	var before int
+	err := other.Update(t.Context(), theRoot, func(tx store.Tx) error {
+		tree, err := tx.Tree(theRoot)
+		before = tree.Total
+		return errors.Join(err, tx.AddTree(theRoot, troupe.TreeDelta{Total: 10}))
+	})
+	close(goOn)
+	wg.Wait()
+	if err != nil || before != 0 || late != nil {
+		t.Errorf("another process: %v, and it sees %d; the stopped one is answered %v", err, before, late)
+	}
+	_ = other.View(t.Context(), func(r store.Reader) error {
+		if tree, err := r.Tree(theRoot); err != nil || tree.Total != 11 {
+			t.Errorf("%+v, %v", tree, err)
+		}
+		return nil
+	})
+}
+
+// TestTexts: what PostgreSQL cannot hold as a text comes back as it was, and is found by it.
+func TestTexts(t *testing.T) {
+	t.Parallel()
+	s := open(t, fresh(t))
+	for i, text := range []string{"a\x00b", "\xff\xfe", "\x01", "\x01YQ==", "plain ü"} {
+		one := root(troupe.ChildID(theRoot, troupe.Coord{Reply: i}))
+		one.Title, one.Cwd, one.Result = text, "/w/"+text, text
+		planted(t, s, one)
+		err := s.View(t.Context(), func(r store.Reader) error {
+			got, err := r.Sessions(store.Filter{Cwd: one.Cwd})
+			if len(got) != 1 || got[0].Title != text || got[0].Result != text {
+				t.Errorf("%q: %+v", text, got)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestAddresses: what is wrong with an address is said with what to do, and without its password.
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"postgres://u:secret@127.0.0.1:1/x", "postgres://u:secret@[",
+		"host=/nowhere password=secret",
+		"postgres://u:secret@127.0.0.1:notaport/x"} {
+		_, err := postgres.Open(t.Context(), address, postgres.Options{})
+		user, ok := errors.AsType[*troupe.UserError](err)
+		if !ok || user.Hint == "" || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
