@@ -25,6 +25,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -243,6 +244,9 @@ const (
 // mode and, as far as we may, the owner of the file it is to replace; like is nil if there is
 // none. Never more than plain permissions: what ran as its owner does not after a change.
 func (f *Folder) Temp(content []byte, like os.FileInfo) (name string, err error) {
+	if _, before := swept.LoadOrStore(f.path, true); !before {
+		Sweep(f.path)
+	}
 	perm := os.FileMode(0o666) // as any new file, less the umask
 	if like != nil {
 		perm = 0o600 // until it has an owner and a mode, it is nobody else's to read
@@ -271,6 +275,9 @@ func (f *Folder) Temp(content []byte, like os.FileInfo) (name string, err error)
 	}
 	return name, nil
 }
+
+// swept are the folders that this process has written into: what killed ones left there it has removed.
+var swept sync.Map
 
 // nameless is a folder that has files without a name. A process that is killed while it writes one leaves
 // nothing: the system removes it.

@@ -70,3 +70,29 @@ func writeForEver(dir string) {
 	}
 	panic(err)
 }
+
+// TestSweptByTheNextWriter: the first file that a process writes into a folder removes what killed ones left there.
+func TestSweptByTheNextWriter(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const dead = 1 << 22 // more than any process number here
+	left := filepath.Join(dir, fmt.Sprintf(".troupe-%d-abc.tmp", dead))
+	if err := os.WriteFile(left, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := OpenFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	name, err := f.Temp([]byte("x"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(left); !os.IsNotExist(err) {
+		t.Errorf("it is still there: %v", err)
+	}
+	if err := f.Replace(name, "x"); err != nil {
+		t.Error(err)
+	}
+}
