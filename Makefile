@@ -113,6 +113,11 @@ test-tmux: build ## the panes of a team in a real tmux; `make test` does it too,
 test-mcp: ## the public MCP servers and the conformance suite, from npm; says so when Node is missing
 	TROUPE_TEST_NPM=1 $(GO) test ./internal/e2e -run '^TestNPM|^TestConformance' -count 1 -v
 
+test-postgres: build ## sessions in a real PostgreSQL server, which is installed first on Debian as root
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || apt-get install -y -qq postgresql
+	$(GO) test ./internal/store/postgres -count 1
+	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe $(GO) test ./internal/e2e -run '^TestScriptsPostgres' -count 1
+
 fmt: ## gofmt, and lines of more than 120 columns wrapped
 	@git ls-files -z --cached --others --exclude-standard '*.go' | grep -zv '/testdata/' | xargs -0 $(GO) run ./scripts/wrap
 

@@ -29,13 +29,16 @@ func findSecrets(environ []string) secrets {
 	var pairs []pair
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
-		secret := isSecretName(name)
-		if !secret {
+		texts := []string{urlPassword(value)}
+		if isSecretName(name) {
+			texts = append(texts, value)
+		} else {
 			s.environ = append(s.environ, kv)
-			value = urlPassword(value)
 		}
-		if worthMasking(value) {
-			pairs = append(pairs, pair{value, maskMark + name + "›"})
+		for _, text := range texts {
+			if worthMasking(text) {
+				pairs = append(pairs, pair{text, maskMark + name + "›"})
+			}
 		}
 	}
 	// The longest first, so that a value that holds another is replaced whole.

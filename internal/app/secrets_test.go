@@ -14,6 +14,7 @@ func TestSecrets(t *testing.T) {
 		"KEYBOARD=qwertyuiop", "EMPTY_SECRET=", "TEST_DB_PASSWORD=postgres", "MAX_TOKENS=12345678",
 		"TOKENIZERS_PARALLELISM=false",
 		"DATABASE_URL=postgres://ada:pw4ada!x@db/main", "GH_PAT=0123456789abcdef",
+		"TROUPE_DATABASE=postgres://troupe:kept4us!@db/x",
 	})
 	want := []string{"PATH=/bin", "KEYBOARD=qwertyuiop", "MAX_TOKENS=12345678", "TOKENIZERS_PARALLELISM=false",
 		"DATABASE_URL=postgres://ada:pw4ada!x@db/main"}
@@ -30,6 +31,7 @@ func TestSecrets(t *testing.T) {
 		"docker run postgres 12345678":         "docker run postgres 12345678",
 		"psql postgres://ada:pw4ada!x@db/main": "psql postgres://ada:‹masked DATABASE_URL›@db/main",
 		"0123456789abcdef":                     "‹masked GH_PAT›",
+		"password kept4us!":                    "password ‹masked TROUPE_DATABASE›",
 		"a " + ghp + " b":                      "a ‹masked key ghp_…› b",
 		ant:                                    "‹masked key sk-a…›",
 		"x\n" + pem + "\ny":                    "x\n‹masked private key›\ny",
