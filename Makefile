@@ -44,7 +44,7 @@ RACE     = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 UNRACED := -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc/...=-race=false
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo test test-whole test-raced test-skipped test-soak test-long test-projects test-corpus test-tmux test-mcp fmt lint bench fuzz picture loc clean
+.PHONY: help build demo test test-whole test-raced test-skipped test-soak test-long test-projects test-corpus test-tmux test-mcp test-postgres fmt lint bench fuzz picture loc clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
