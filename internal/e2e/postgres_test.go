@@ -37,6 +37,7 @@ func TestScriptsPostgres(t *testing.T) {
 		"undo undo_merge worktree_auto worktree_enter worktree_handback worktree_unbrought worktrees") {
 		files = append(files, filepath.Join("testdata", "script", name+".txtar"))
 	}
+	files = append(files, filepath.Join("testdata", "postgres", "killed.txtar"))
 	var n atomic.Int64
 	t.Run("scripts", func(t *testing.T) {
 		runScripts(t, testscript.Params{Files: files}, func(e *testscript.Env) {

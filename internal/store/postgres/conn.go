@@ -156,7 +156,11 @@ func (c *conn) send(last func(pgx.BatchResults) error) (err error) {
 	r := c.c.SendBatch(c.ctx, c.waiting)
 	must := c.must
 	c.waiting, c.must = &pgx.Batch{}, nil
-	defer func() { err = errors.Join(err, r.Close()) }()
+	defer func() {
+		if cerr := r.Close(); err == nil { // else it says the same once more
+			err = cerr
+		}
+	}()
 	for i := range n {
 		if i == n-1 {
 			return last(r)

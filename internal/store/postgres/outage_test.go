@@ -76,6 +76,9 @@ func TestOutage(t *testing.T) {
 				err := s.Update(t.Context(), theRoot, func(tx store.Tx) error {
 					return tx.AddTree(theRoot, troupe.TreeDelta{Total: 1})
 				})
+				if err == nil { // a read waits for the server as well
+					err = s.View(t.Context(), func(store.Reader) error { return nil })
+				}
 				if err != nil {
 					t.Errorf("after %d: %v", counts[i], err)
 					return

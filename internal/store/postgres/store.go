@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"sync"
@@ -127,26 +128,35 @@ func (l *lane) next(size int, ends bool) *table.Job {
 
 // Begin implements table.Transactions. A database that cannot be reached is waited for, for as long as a caller does.
 func (l *lane) Begin(first *table.Job) error {
-	var err error
-	for try := 0; ; try++ {
-		if l.held, err = l.s.pool.Acquire(l.s.ctx); err == nil {
-			l.c = l.s.on(l.held.Conn())
-			var changed int64
-			if l.xact, changed, err = l.c.begin(l.root); err == nil {
-				l.c.known = l.s.recall(l.root, changed)
-				return nil
-			}
+	left := func() bool { return first != nil && first.Left() }
+	return l.s.patiently("begin to write", left, func() (err error) {
+		if l.held, err = l.s.pool.Acquire(l.s.ctx); err != nil {
+			return err
+		}
+		l.c = l.s.on(l.held.Conn())
+		var changed int64
+		if l.xact, changed, err = l.c.begin(l.root); err != nil {
 			l.Rollback()
+			return err
 		}
-		if !passes(err) || try == mostTries || first != nil && first.Left() || l.s.isClosed() {
-			return explain("begin to write", err)
-		}
-		time.Sleep(min(time.Second, time.Duration(try+1)*10*time.Millisecond))
-	}
+		l.c.known = l.s.recall(l.root, changed)
+		return nil
+	})
 }
 
-// mostTries bounds how long a database is waited for that cannot be reached: about half a minute.
-const mostTries = 40
+// patience is how long a database is waited for that cannot be reached.
+const patience = 30 * time.Second
+
+// patiently tries until it goes well, or will not by waiting, or nobody waits any more.
+func (s *Store) patiently(doing string, left func() bool, try func() error) error {
+	for began, pause := time.Now(), 10*time.Millisecond; ; pause = min(2*pause, time.Second) {
+		err := try()
+		if !passes(err) || time.Since(began) > patience || left() || s.isClosed() {
+			return explain(doing, err)
+		}
+		time.Sleep(pause)
+	}
+}
 
 // Conn implements table.Transactions.
 func (l *lane) Conn() table.Conn { return l.c }
@@ -223,18 +233,24 @@ func (s *Store) forget(root troupe.SessionID) {
 
 // outcome asks whether a commit was made of which no answer came. Nil: it was.
 func (s *Store) outcome(root troupe.SessionID, number, xact int64, cause error) error {
-	for try := range mostTries {
-		made, ended, err := s.made(root, number, xact)
-		switch {
-		case err == nil && made:
-			return nil
-		case err == nil && ended:
-			return explain("commit", cause)
+	var made, ended bool
+	err := s.patiently("commit", func() bool { return false }, func() (err error) {
+		if made, ended, err = s.made(root, number, xact); err == nil && !made && !ended {
+			err = errUnderWay
 		}
-		time.Sleep(min(time.Second, time.Duration(try+1)*10*time.Millisecond))
+		return err
+	})
+	switch {
+	case err == nil && made:
+		return nil
+	case err == nil:
+		return explain("commit", cause)
 	}
 	return fmt.Errorf("commit: %w: %w", table.ErrOutcome, cause)
 }
+
+// errUnderWay is the error of a look at a transaction that has not ended.
+var errUnderWay = errors.New("the transaction has not ended")
 
 func (s *Store) made(root troupe.SessionID, number, xact int64) (made, ended bool, err error) {
 	ctx, cancel := context.WithTimeout(s.ctx, connectTime)
@@ -262,23 +278,31 @@ func (s *Store) View(ctx context.Context, fn func(store.Reader) error) (err erro
 	s.busy.Add(1)
 	s.mu.Unlock()
 	defer s.busy.Done()
-	held, err := s.pool.Acquire(ctx)
-	if err != nil {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+	var held *pgxpool.Conn
+	err = s.patiently("read", func() bool { return ctx.Err() != nil }, func() (err error) {
+		if held, err = s.pool.Acquire(ctx); err != nil {
+			return err
 		}
-		return explain("read", err)
+		// A function that has begun to read is not run again, so that the transaction is there before it.
+		if _, err = held.Exec(s.ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"); err != nil {
+			held.Release()
+		}
+		return err
+	})
+	if ctx.Err() != nil && err != nil {
+		return context.Cause(ctx)
 	}
-	defer held.Release()
+	if err != nil {
+		return err
+	}
 	c := s.on(held.Conn())
-	c.waiting.Queue("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 	r := table.NewReader(c)
 	defer func() {
 		_ = r.End() // the function has heard of it
-		c.waiting = &pgx.Batch{}
 		if !c.c.IsClosed() {
 			_, _ = c.c.Exec(c.ctx, "ROLLBACK") // nothing was written; else the pool closes it
 		}
+		held.Release()
 	}()
 	return fn(reader{r})
 }
