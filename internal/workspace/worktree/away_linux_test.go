@@ -77,6 +77,7 @@ func TestAway(t *testing.T) {
 // refused.
 func TestAwayRefuses(t *testing.T) {
 	b, other := newBench(t), newBench(t)
+	b.git(b.dir, "commit", "-q", "--allow-empty", "-m", "second") // so that what it begins with is built on something
 	ws := b.made("sleeper")
 	b.work(ws)
 	b.save(ws)
@@ -99,12 +100,15 @@ func TestAwayRefuses(t *testing.T) {
 		t.Error("a worktree beside a folder that is in no repository")
 	}
 	for name, x := range map[string]func(a *Away) []byte{
-		"a base that is an option": func(a *Away) []byte { a.Base = "--upload-pack=x"; return pack },
-		"a tip that is one":        func(a *Away) []byte { a.Tip = "--all"; return pack },
-		"a base that is not there": func(a *Away) []byte { a.Base = absentID; return pack },
-		"a ref to nothing":         func(a *Away) []byte { a.Kept[keptAgent+"heads/x"] = absentID; return pack },
-		"half a pack":              func(*Away) []byte { return pack[:len(pack)/2] },
-		"no pack":                  func(*Away) []byte { return nil },
+		"a base that is an option":       func(a *Away) []byte { a.Base = "--upload-pack=x"; return pack },
+		"a tip that is one":              func(a *Away) []byte { a.Tip = "--all"; return pack },
+		"a base that is not there":       func(a *Away) []byte { a.Base = absentID; return pack },
+		"a ref to nothing":               func(a *Away) []byte { a.Kept[keptAgent+"heads/x"] = absentID; return pack },
+		"a head that its base is not on": func(a *Away) []byte { a.Head = a.Kept[keptHead]; return pack },
+		"no head below its base":         func(a *Away) []byte { a.Head = ""; return pack },
+		"a pack that unfolds":            func(*Away) []byte { return withBomb(t, pack) },
+		"half a pack":                    func(*Away) []byte { return pack[:len(pack)/2] },
+		"no pack":                        func(*Away) []byte { return nil },
 		"a pack that was changed": func(*Away) []byte {
 			p := slices.Clone(pack)
 			p[len(p)/2]++
@@ -211,5 +215,47 @@ func TestPackThatUnfolds(t *testing.T) {
 		if err := checkPack(bytes.NewReader(x.pack), 20); (err == nil) != x.fine {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestAwayNames: a workspace that comes gets another name where one has its name that came before, also while that one
+// has no folder yet, and one that has got the name meanwhile keeps it.
+func TestAwayNames(t *testing.T) {
+	b, other := newBench(t), newBench(t)
+	ws := b.made("twin")
+	b.work(ws)
+	b.save(ws)
+	a, pack := b.away(ws)
+	k := other.keeper()
+	first, second := a, a
+	first.Workspace.Owner, second.Workspace.Owner = newID(t), newID(t)
+	settled := func(a Away) troupe.Workspace {
+		t.Helper()
+		there, err := Settle(k, a.Workspace, other.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return there
+	}
+	one, two := settled(first), settled(second)
+	if one.Name != "twin" || two.Name != "twin" {
+		t.Fatalf("they are %q and %q", one.Name, two.Name)
+	}
+	if err := Unpack(t.Context(), k, one, first, bytes.NewReader(pack)); err != nil {
+		t.Fatal(err)
+	}
+	err := Unpack(t.Context(), k, two, second, bytes.NewReader(pack))
+	if taken, ok := errors.AsType[*NameTaken](err); !ok || taken.By != one {
+		t.Errorf("two have one name: %v", err)
+	}
+	if err := Forget(k, two.Owner); err != nil {
+		t.Fatal(err)
+	}
+	two = settled(second)
+	if two.Name == "twin" || !strings.HasPrefix(two.Name, "twin-") {
+		t.Errorf("it is called %q", two.Name)
+	}
+	if err := Unpack(t.Context(), k, two, second, bytes.NewReader(pack)); err != nil {
+		t.Error(err)
 	}
 }

@@ -3,6 +3,7 @@ package worktree
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -42,5 +43,21 @@ func TestSave(t *testing.T) {
 	known = b.save(ws, filepath.Join(ws.Top, "sub"), filepath.Join(a, "in.txt"), a)
 	if again := b.save(ws); again.Tree != known.Tree || known.Tree == none.Tree {
 		t.Errorf("swapped: %+v, %+v", known, again)
+	}
+}
+
+// TestBrokenHeadReplacesNothing: where the agent's HEAD refers to what is not there, what it was before stays the HEAD.
+func TestBrokenHeadReplacesNothing(t *testing.T) {
+	b := newBench(t)
+	ws := b.made("broken")
+	put(t, filepath.Join(ws.Top, "mine.txt"), "mine\n")
+	b.git(ws.Top, "add", "-A")
+	b.git(ws.Top, "commit", "-qm", "mine")
+	good := b.git(ws.Top, "rev-parse", "HEAD")
+	b.save(ws)
+	put(t, filepath.Join(ws.Top, ".git", "refs", "heads", ws.Branch), strings.Repeat("ab", 20)+"\n")
+	res := b.close(ws)
+	if res.Gone || res.Tip != good || !strings.Contains(res.Kept, "its commits could not all be kept") {
+		t.Errorf("%+v, its commit is %s", res, good)
 	}
 }
