@@ -7,6 +7,7 @@ import (
 	"errors"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -257,5 +258,45 @@ func TestAwayNames(t *testing.T) {
 	}
 	if err := Unpack(t.Context(), k, two, second, bytes.NewReader(pack)); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAwayBorrowsNothing: a workspace that came has all that it needs by itself, also what the clone that it came
+// beside had already.
+func TestAwayBorrowsNothing(t *testing.T) {
+	b, other := newBench(t), newBench(t)
+	b.git(b.dir, "commit", "-q", "--allow-empty", "-m", "of there alone")
+	ws := b.made("sleeper")
+	b.work(ws)
+	b.save(ws)
+	a, _ := b.away(ws)
+	other.git(other.dir, "fetch", "-q", b.dir, "main:fetched")
+	k := other.keeper()
+	there, err := Settle(k, a.Workspace, other.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := b.k.place(ws)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pack, err := exec.Command("sh", "-c",
+		`printf '%s\n' "$@" | git -C "$0" pack-objects --revs --stdout --quiet`, p.repo,
+		strings.Join(a.ids(), "\n"), "^"+a.Base).Output()
+	if err == nil {
+		err = Unpack(t.Context(), k, there, a, bytes.NewReader(pack))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(other.dir, ".git"), filepath.Join(other.home, "lost")); err != nil {
+		t.Fatal(err)
+	}
+	if p, err = k.place(there); err != nil {
+		t.Fatal(err)
+	}
+	ids := append([]string{"--git-dir=" + p.repo, "rev-list", "--objects", "--quiet"}, a.ids()...)
+	if out, err := other.try(other.home, ids...); err != nil {
+		t.Errorf("something is lacking: %s", out)
 	}
 }

@@ -462,3 +462,30 @@ func TestSameObject(t *testing.T) {
 		t.Error("what is not packed passed")
 	}
 }
+
+// TestPackThatFailedOnce: a pack that could not be brought is looked at again.
+func TestPackThatFailedOnce(t *testing.T) {
+	b := newBench(t)
+	ws := b.made("packs")
+	put(t, filepath.Join(ws.Top, "mine.txt"), "mine\n")
+	b.git(ws.Top, "add", "-A")
+	b.git(ws.Top, "commit", "-qm", "mine")
+	head := b.git(ws.Top, "rev-parse", "HEAD")
+	b.git(ws.Top, "repack", "-adlq")
+	packs, err := filepath.Glob(filepath.Join(ws.Top, ".git/objects/pack/*.pack"))
+	if err != nil || len(packs) != 1 {
+		t.Fatal(packs, err)
+	}
+	whole := get(packs[0])
+	if err := os.Remove(packs[0]); err != nil { // it cannot be written to
+		t.Fatal(err)
+	}
+	put(t, packs[0], whole[:len(whole)/2])
+	if res := b.close(ws); res.Gone || res.Tip == head {
+		t.Fatalf("%+v", res)
+	}
+	put(t, packs[0], whole)
+	if res := b.close(ws); !res.Gone || b.git(b.dir, "merge-base", head, res.Tip) != head {
+		t.Errorf("%+v", res)
+	}
+}

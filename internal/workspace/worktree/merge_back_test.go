@@ -328,3 +328,19 @@ func TestDeclinedIsListed(t *testing.T) {
 		}
 	}
 }
+
+// TestHandBackTwice: what was handed back first is kept beside what is handed back then.
+func TestHandBackTwice(t *testing.T) {
+	b := newBench(t)
+	ws := b.made("twice")
+	put(t, filepath.Join(ws.Top, "a.txt"), "one\nzwei\nthree\n")
+	var commits []string
+	for _, text := range []string{"one\n2\nthree\n", "one\nII\nthree\n"} {
+		b.write("a.txt", text)
+		commits = append(commits, b.handBack(ws).Commit)
+	}
+	b.collected()
+	for _, id := range commits {
+		b.git(b.dir, "cat-file", "-e", id+"^{commit}")
+	}
+}
