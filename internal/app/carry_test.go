@@ -384,6 +384,10 @@ func TestImportRefuses(t *testing.T) {
 				"from": "/", "of": "/", "top": "/etc", "folder": "/etc"})
 			return f.bytes()
 		}},
+		"a folder under another's name": {"it is of another session", func(f *carriedFile) []byte {
+			f.parts["folders/"+string(kid)+".json"] = []byte(`{"workspace":{"owner":"` + string(root) + `"}}`)
+			return f.bytes()
+		}},
 		"a folder that leads out": {"cannot be named", func(f *carriedFile) []byte {
 			f.set(kid, "session.created", "workspace", map[string]any{"kind": "copy", "owner": kid, "name": "../../x",
 				"from": "/", "of": "/", "top": "/etc", "folder": "/etc"})
@@ -613,6 +617,48 @@ func TestImportOverAPlan(t *testing.T) {
 	}
 	if got, err := os.ReadFile(plan); string(got) != "mine" {
 		t.Errorf("the plan that was there: %q, %v", got, err)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSweepImportsPlans: of an import that was killed the plans go, too; those of one whose session is there are its
+// own.
+func TestSweepImportsPlans(t *testing.T) {
+	t.Parallel()
+	data, root, _ := exportedFile(t)
+	a := openHome(t, t.TempDir())
+	if _, err := Import(t.Context(), a, troupe.You(troupe.SurfaceCommand), bytes.NewReader(data),
+		wire.Import{Cwd: t.TempDir(), Model: "script:s.yaml"}); err != nil {
+		t.Fatal(err)
+	}
+	own := plansOf(a).File(troupe.Session{ID: root, Root: root, Name: "job"})
+	left := filepath.Join(filepath.Dir(own), "left.md")
+	if err := os.WriteFile(left, []byte("left"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []making{{Root: root, Plans: []string{own}}, {Root: "0123456789ab", Plans: []string{left}}} {
+		dir, err := importFolder(a)
+		data, jerr := json.Marshal(m)
+		if err = errors.Join(err, jerr); err == nil {
+			err = os.WriteFile(filepath.Join(dir, makingName), data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := sweepImports(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what was left is there still: %v", err)
+	}
+	if _, err := os.Lstat(own); err != nil {
+		t.Errorf("the plan of the session: %v", err)
+	}
+	if dirs, err := os.ReadDir(filepath.Join(a.dirs.Data, "carried")); err != nil || len(dirs) > 0 {
+		t.Errorf("left: %v, %v", dirs, err)
 	}
 	if err := a.Close(); err != nil {
 		t.Error(err)

@@ -422,3 +422,34 @@ func leftOut(at string, f *field, typ reflect.Type) (out []string) {
 	}
 	return out
 }
+
+// TestWhatHoldsOn: words that a hook kept from the model do not come, a session that planned goes on to plan, with a
+// plan of this home, and no time of a file is one to come.
+func TestWhatHoldsOn(t *testing.T) {
+	t.Parallel()
+	log := strings.ReplaceAll(aLog, `{"authority":{"mode":"acceptEdits"}}`,
+		`{"authority":{"mode":"plan","planning":{"before":"bypassPermissions","file":"/there/plan"}}}`)
+	log = strings.ReplaceAll(log, `"kind":"prompt","blocks"`, `"kind":"prompt","sent_at":"2999-01-02T03:04:05Z","blocks"`)
+	log = strings.ReplaceAll(log, `"at":"2026-`, `"at":"2999-`) +
+		`{"seq":8,"at":"2999-01-02T03:04:05Z","kind":"hook.ran","body":{"event":"` + string(troupe.HookPrompt) +
+		`","effect":"` + string(troupe.HookDenied) + `","mail":"p"}}` + "\n"
+	began := time.Now()
+	out, err := open(file(log), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	for _, e := range out[0].Events {
+		if e.At.After(now) || e.At.Before(began) {
+			t.Errorf("%s is of %v", e.Body.Kind(), e.At)
+		}
+		m, ok := e.Body.(troupe.MailDelivered)
+		if ok && (len(m.Mail) != 1 || len(m.Mail[0].Blocks) > 0 || m.Mail[0].SentAt.After(now)) {
+			t.Errorf("mail: %+v", m.Mail)
+		}
+	}
+	want := troupe.Planning{Before: troupe.ModeDefault, File: "/plans/x"}
+	if a := out[0].State.Authority; a.Mode != troupe.ModePlan || a.Planning == nil || *a.Planning != want {
+		t.Errorf("it may %+v, and plans %+v", a, a.Planning)
+	}
+}
