@@ -243,7 +243,8 @@ func TestImportRefuses(t *testing.T) {
 	t.Parallel()
 	data, root, kid := exportedFile(t)
 	stranger := troupe.SessionID("0123456789ab")
-	zeros := make([]byte, 80<<20)
+	// A log of nothing but blank lines is one that could be read: what refuses it is how much more it is in here.
+	blank := bytes.Repeat([]byte("\n"), 80<<20)
 	for name, x := range map[string]struct {
 		want   string
 		change func(f *carriedFile) []byte
@@ -325,7 +326,7 @@ func TestImportRefuses(t *testing.T) {
 			parts["mail.jsonl"] = map[string]any{"sha256": "", "bytes": -5}
 			return f.bytes()
 		}},
-		"a bomb": {"too large", func(f *carriedFile) []byte { f.parts["mail.jsonl"] = zeros; return f.bytes() }},
+		"a bomb": {"bytes of it hold", func(f *carriedFile) []byte { f.parts["mail.jsonl"] = blank; return f.bytes() }},
 		"twice born": {"stands there twice", func(f *carriedFile) []byte {
 			f.manifest["sessions"] = []any{root, kid,
 				kid}
@@ -383,6 +384,10 @@ func TestImportRefuses(t *testing.T) {
 				"from": "/", "of": "/", "top": "/etc", "folder": "/etc"})
 			return f.bytes()
 		}},
+		"a folder under another's name": {"it is of another session", func(f *carriedFile) []byte {
+			f.parts["folders/"+string(kid)+".json"] = []byte(`{"workspace":{"owner":"` + string(root) + `"}}`)
+			return f.bytes()
+		}},
 		"a folder that leads out": {"cannot be named", func(f *carriedFile) []byte {
 			f.set(kid, "session.created", "workspace", map[string]any{"kind": "copy", "owner": kid, "name": "../../x",
 				"from": "/", "of": "/", "top": "/etc", "folder": "/etc"})
@@ -435,6 +440,7 @@ func TestImportGivesNothing(t *testing.T) {
 			"profile.sandbox": "none",
 			"profile.source":  canary,
 			"profile.offer":   canary,
+			"profile.merge":   "auto",
 			"profile.memory":  map[string]any{"scope": "user", "folder": "/" + canary, "only": []any{"Write"}},
 			"profile.skills":  []any{canary},
 			"profile.limits":  map[string]any{"max_turns": 0, "max_cost": 0},
@@ -529,7 +535,7 @@ func TestImportGivesNothing(t *testing.T) {
 			}
 			if st.Session.Cwd != dir || st.Session.AsleepAt.IsZero() || st.Authority.Mode != "" ||
 				st.Profile.Mode != "" ||
-				st.Profile.Sandbox != "" || st.Profile.Memory != nil || len(st.Files) > 0 || len(turn.Open(&st)) > 0 ||
+				st.Profile.Sandbox != "" || st.Profile.Merge != "" || st.Profile.Memory != nil || len(st.Files) > 0 || len(turn.Open(&st)) > 0 ||
 				slices.Contains(st.Profile.Tools, "Write") || st.Settings.Given != (troupe.Given{}) ||
 				st.Profile.Source != "another home" {
 				t.Errorf("%s: %+v in %s", id, st.Authority, st.Session.Cwd)
@@ -578,6 +584,81 @@ func TestImportGivesNothing(t *testing.T) {
 	}
 	if len(out.Notes) == 0 {
 		t.Error("nothing is said of what does not hold here")
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestImportOverAPlan: a plan that lies where one of the file's would be is another session's: it is not written over,
+// and under another name the file can come.
+func TestImportOverAPlan(t *testing.T) {
+	t.Parallel()
+	data, root, _ := exportedFile(t)
+	a := openHome(t, t.TempDir())
+	plan := plansOf(a).File(troupe.Session{ID: root, Root: root, Name: "job"})
+	if err := errors.Join(os.MkdirAll(filepath.Dir(plan), 0o700), os.WriteFile(plan, []byte("mine"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	imported := func(name string) error {
+		_, err := Import(t.Context(), a, troupe.You(troupe.SurfaceCommand), bytes.NewReader(data),
+			wire.Import{Cwd: t.TempDir(), Model: "script:s.yaml", Name: name})
+		return err
+	}
+	err := imported("")
+	if user, ok := errors.AsType[*troupe.UserError](err); !ok || !strings.Contains(user.Problem, plan+" is there already") {
+		t.Errorf("it was said: %v", err)
+	}
+	if _, err := a.trees.session(t.Context(), root); !isNotFound(err) {
+		t.Errorf("the session is there: %v", err)
+	}
+	if err := imported("other"); err != nil {
+		t.Error(err)
+	}
+	if got, err := os.ReadFile(plan); string(got) != "mine" {
+		t.Errorf("the plan that was there: %q, %v", got, err)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSweepImportsPlans: of an import that was killed the plans go, too; those of one whose session is there are its
+// own.
+func TestSweepImportsPlans(t *testing.T) {
+	t.Parallel()
+	data, root, _ := exportedFile(t)
+	a := openHome(t, t.TempDir())
+	if _, err := Import(t.Context(), a, troupe.You(troupe.SurfaceCommand), bytes.NewReader(data),
+		wire.Import{Cwd: t.TempDir(), Model: "script:s.yaml"}); err != nil {
+		t.Fatal(err)
+	}
+	own := plansOf(a).File(troupe.Session{ID: root, Root: root, Name: "job"})
+	left := filepath.Join(filepath.Dir(own), "left.md")
+	if err := os.WriteFile(left, []byte("left"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []making{{Root: root, Plans: []string{own}}, {Root: "0123456789ab", Plans: []string{left}}} {
+		dir, err := importFolder(a)
+		data, jerr := json.Marshal(m)
+		if err = errors.Join(err, jerr); err == nil {
+			err = os.WriteFile(filepath.Join(dir, makingName), data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := sweepImports(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what was left is there still: %v", err)
+	}
+	if _, err := os.Lstat(own); err != nil {
+		t.Errorf("the plan of the session: %v", err)
+	}
+	if dirs, err := os.ReadDir(filepath.Join(a.dirs.Data, "carried")); err != nil || len(dirs) > 0 {
+		t.Errorf("left: %v, %v", dirs, err)
 	}
 	if err := a.Close(); err != nil {
 		t.Error(err)

@@ -11,10 +11,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -184,8 +185,8 @@ func TestMergedAnew(t *testing.T) {
 	}
 }
 
-// TestMergesAtOnce: people's merges of the same files at the same moment are made one after the other, and none stops
-// half way.
+// TestMergesAtOnce: people's merges of the same files at the same moment wait for the one that is written, are made one
+// after the other, and none stops half way.
 func TestMergesAtOnce(t *testing.T) {
 	t.Parallel()
 	p := repositoryPlay(t)
@@ -213,17 +214,31 @@ func TestMergesAtOnce(t *testing.T) {
 		}
 		all = append(all, w)
 	}
-	var done sync.WaitGroup
+	_, release, err := worktree.Writing(t.Context(), p.a.keeper, p.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var waiting, done sync.WaitGroup
+	var released atomic.Bool
+	waiting.Add(agents)
 	for _, w := range all {
 		done.Go(func() {
-			out, err := p.look().MergeWorktree(t.Context(), wire.WorktreeMerge{WorktreeQuery: wire.WorktreeQuery{
-				Cwd: p.dir, Name: w.Name}})
+			waits := sync.OnceFunc(waiting.Done)
+			defer waits()
+			out, err := p.look().MergeWorktree(api.WithWaits(t.Context(), func(string) { waits() }),
+				wire.WorktreeMerge{WorktreeQuery: wire.WorktreeQuery{Cwd: p.dir, Name: w.Name}})
+			if !released.Load() {
+				t.Errorf("%s waited for nobody", w.Name)
+			}
 			if err != nil || out.Stopped != "" || len(out.Files) != files {
 				t.Errorf("%s: %d files, stopped %q, %v: %.600s", w.Name, len(out.Files), out.Stopped, err,
 					fmt.Sprintf("%+v %v", out.Conflicts, out.Left))
 			}
 		})
 	}
+	waiting.Wait()
+	released.Store(true)
+	release()
 	done.Wait()
 	for i := range files {
 		got, err := os.ReadFile(p.path(fmt.Sprintf("f%d.txt", i)))
@@ -260,17 +275,23 @@ func TestMergesWait(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var done sync.WaitGroup
 	for name, merge := range map[string]func(context.Context) error{
 		"merge: auto":   auto.Write,
 		"MergeWorktree": func(ctx context.Context) error { _, err := call.Apply(ctx, nil); return err },
 		"troupe merge":  func(ctx context.Context) error { return person(ctx, false) },
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		if err := merge(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%s: %v", name, err)
-		}
-		cancel()
+		done.Go(func() { // one that waits is told so, and given up: nothing else ends it
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			waits := func(string) { cancel() }
+			ctx = worktree.Looking(api.WithWaits(ctx, waits), 0, waits)
+			if err := merge(ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
+	done.Wait()
 	if got, err := os.ReadFile(p.path("a.txt")); string(got) != "a\n" {
 		t.Errorf("%q, %v", got, err)
 	}

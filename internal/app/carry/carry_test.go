@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"io"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,6 +17,8 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store/storetest"
 )
+
+var update = flag.Bool("update", false, "write the golden files again")
 
 // TestTableNamesFields: each kind of event stands in the table, and each name there is one of a field that its body
 // has.
@@ -331,5 +335,121 @@ func harmless(t *testing.T, out []*Carried, err error) {
 				t.Errorf("it has the rule %+v", r)
 			}
 		}
+	}
+}
+
+// TestLeast: of two limits the stricter holds, and one that is none is no limit.
+func TestLeast(t *testing.T) {
+	t.Parallel()
+	for _, x := range [][3]int{{0, 0, 0}, {0, 5, 5}, {5, 0, 5}, {3, 5, 3}, {5, 3, 3}, {4, 4, 4}} {
+		if got := lesser(x[0], x[1]); got != x[2] {
+			t.Errorf("of %d and %d it is %d", x[0], x[1], got)
+		}
+	}
+	a := troupe.Limits{MaxTurns: 1, MaxTokens: 20, MaxCost: 3, MaxTime: 40}
+	b := troupe.Limits{MaxTurns: 10, MaxTokens: 2, MaxCost: 30, MaxTime: 4}
+	if got, want := least(a, b), (troupe.Limits{MaxTurns: 1, MaxTokens: 2, MaxCost: 3, MaxTime: 4}); got != want {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestLeftOut: what does not come with an event is written down, so that it has to be decided of each new field whether
+// it comes.
+func TestLeftOut(t *testing.T) {
+	t.Parallel()
+	var out []string
+	all := carried()
+	for _, kind := range troupe.Kinds() {
+		body, err := troupe.DecodeBody(kind, []byte("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all[kind] == "" {
+			out = append(out, string(kind))
+			continue
+		}
+		out = append(out, leftOut(string(kind), parse(all[kind]), reflect.TypeOf(body))...)
+	}
+	slices.Sort(out)
+	got, golden := strings.Join(out, "\n")+"\n", filepath.Join("testdata", "left_out.txt")
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil || string(want) == got {
+		if err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	had := strings.Fields(string(want))
+	for _, name := range out {
+		if !slices.Contains(had, name) {
+			t.Errorf("%s does not come, and nobody has decided so: put it into the table of what comes, or write it down "+
+				"with -update", name)
+		}
+	}
+	for _, name := range had {
+		if !slices.Contains(out, name) {
+			t.Errorf("%s comes, or is none any more: look at what it may do here, and write it down with -update", name)
+		}
+	}
+}
+
+// leftOut are the fields of a value that do not come. One that is no plain value and of which no field is named does
+// not.
+func leftOut(at string, f *field, typ reflect.Type) (out []string) {
+	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
+		typ = typ.Elem()
+	}
+	for _, sf := range reflect.VisibleFields(typ) {
+		name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
+		if name == "" || name == "-" {
+			continue
+		}
+		in := sf.Type
+		for in.Kind() == reflect.Pointer || in.Kind() == reflect.Slice {
+			in = in.Elem()
+		}
+		switch sub := f.sub[name]; {
+		case sub == nil, sub.sub == nil && sub.how == "" && (in.Kind() == reflect.Struct || in.Kind() == reflect.Map):
+			out = append(out, at+"."+name)
+		case sub.sub != nil:
+			out = append(out, leftOut(at+"."+name, sub, in)...)
+		}
+	}
+	return out
+}
+
+// TestWhatHoldsOn: words that a hook kept from the model do not come, a session that planned goes on to plan, with a
+// plan of this home, and no time of a file is one to come.
+func TestWhatHoldsOn(t *testing.T) {
+	t.Parallel()
+	log := strings.ReplaceAll(aLog, `{"authority":{"mode":"acceptEdits"}}`,
+		`{"authority":{"mode":"plan","planning":{"before":"bypassPermissions","file":"/there/plan"}}}`)
+	log = strings.ReplaceAll(log, `"kind":"prompt","blocks"`, `"kind":"prompt","sent_at":"2999-01-02T03:04:05Z","blocks"`)
+	log = strings.ReplaceAll(log, `"at":"2026-`, `"at":"2999-`) +
+		`{"seq":8,"at":"2999-01-02T03:04:05Z","kind":"hook.ran","body":{"event":"` + string(troupe.HookPrompt) +
+		`","effect":"` + string(troupe.HookDenied) + `","mail":"p"}}` + "\n"
+	began := time.Now()
+	out, err := open(file(log), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	for _, e := range out[0].Events {
+		if e.At.After(now) || e.At.Before(began) {
+			t.Errorf("%s is of %v", e.Body.Kind(), e.At)
+		}
+		m, ok := e.Body.(troupe.MailDelivered)
+		if ok && (len(m.Mail) != 1 || len(m.Mail[0].Blocks) > 0 || m.Mail[0].SentAt.After(now)) {
+			t.Errorf("mail: %+v", m.Mail)
+		}
+	}
+	want := troupe.Planning{Before: troupe.ModeDefault, File: "/plans/x"}
+	if a := out[0].State.Authority; a.Mode != troupe.ModePlan || a.Planning == nil || *a.Planning != want {
+		t.Errorf("it may %+v, and plans %+v", a, a.Planning)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -77,6 +78,7 @@ func TestAway(t *testing.T) {
 // refused.
 func TestAwayRefuses(t *testing.T) {
 	b, other := newBench(t), newBench(t)
+	b.git(b.dir, "commit", "-q", "--allow-empty", "-m", "second") // so that what it begins with is built on something
 	ws := b.made("sleeper")
 	b.work(ws)
 	b.save(ws)
@@ -99,12 +101,15 @@ func TestAwayRefuses(t *testing.T) {
 		t.Error("a worktree beside a folder that is in no repository")
 	}
 	for name, x := range map[string]func(a *Away) []byte{
-		"a base that is an option": func(a *Away) []byte { a.Base = "--upload-pack=x"; return pack },
-		"a tip that is one":        func(a *Away) []byte { a.Tip = "--all"; return pack },
-		"a base that is not there": func(a *Away) []byte { a.Base = absentID; return pack },
-		"a ref to nothing":         func(a *Away) []byte { a.Kept[keptAgent+"heads/x"] = absentID; return pack },
-		"half a pack":              func(*Away) []byte { return pack[:len(pack)/2] },
-		"no pack":                  func(*Away) []byte { return nil },
+		"a base that is an option":       func(a *Away) []byte { a.Base = "--upload-pack=x"; return pack },
+		"a tip that is one":              func(a *Away) []byte { a.Tip = "--all"; return pack },
+		"a base that is not there":       func(a *Away) []byte { a.Base = absentID; return pack },
+		"a ref to nothing":               func(a *Away) []byte { a.Kept[keptAgent+"heads/x"] = absentID; return pack },
+		"a head that its base is not on": func(a *Away) []byte { a.Head = a.Kept[keptHead]; return pack },
+		"no head below its base":         func(a *Away) []byte { a.Head = ""; return pack },
+		"a pack that unfolds":            func(*Away) []byte { return withBomb(t, pack) },
+		"half a pack":                    func(*Away) []byte { return pack[:len(pack)/2] },
+		"no pack":                        func(*Away) []byte { return nil },
 		"a pack that was changed": func(*Away) []byte {
 			p := slices.Clone(pack)
 			p[len(p)/2]++
@@ -211,5 +216,87 @@ func TestPackThatUnfolds(t *testing.T) {
 		if err := checkPack(bytes.NewReader(x.pack), 20); (err == nil) != x.fine {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestAwayNames: a workspace that comes gets another name where one has its name that came before, also while that one
+// has no folder yet, and one that has got the name meanwhile keeps it.
+func TestAwayNames(t *testing.T) {
+	b, other := newBench(t), newBench(t)
+	ws := b.made("twin")
+	b.work(ws)
+	b.save(ws)
+	a, pack := b.away(ws)
+	k := other.keeper()
+	first, second := a, a
+	first.Workspace.Owner, second.Workspace.Owner = newID(t), newID(t)
+	settled := func(a Away) troupe.Workspace {
+		t.Helper()
+		there, err := Settle(k, a.Workspace, other.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return there
+	}
+	one, two := settled(first), settled(second)
+	if one.Name != "twin" || two.Name != "twin" {
+		t.Fatalf("they are %q and %q", one.Name, two.Name)
+	}
+	if err := Unpack(t.Context(), k, one, first, bytes.NewReader(pack)); err != nil {
+		t.Fatal(err)
+	}
+	err := Unpack(t.Context(), k, two, second, bytes.NewReader(pack))
+	if taken, ok := errors.AsType[*NameTaken](err); !ok || taken.By != one {
+		t.Errorf("two have one name: %v", err)
+	}
+	if err := Forget(k, two.Owner); err != nil {
+		t.Fatal(err)
+	}
+	two = settled(second)
+	if two.Name == "twin" || !strings.HasPrefix(two.Name, "twin-") {
+		t.Errorf("it is called %q", two.Name)
+	}
+	if err := Unpack(t.Context(), k, two, second, bytes.NewReader(pack)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAwayBorrowsNothing: a workspace that came has all that it needs by itself, also what the clone that it came
+// beside had already.
+func TestAwayBorrowsNothing(t *testing.T) {
+	b, other := newBench(t), newBench(t)
+	b.git(b.dir, "commit", "-q", "--allow-empty", "-m", "of there alone")
+	ws := b.made("sleeper")
+	b.work(ws)
+	b.save(ws)
+	a, _ := b.away(ws)
+	other.git(other.dir, "fetch", "-q", b.dir, "main:fetched")
+	k := other.keeper()
+	there, err := Settle(k, a.Workspace, other.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := b.k.place(ws)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pack, err := exec.Command("sh", "-c",
+		`printf '%s\n' "$@" | git -C "$0" pack-objects --revs --stdout --quiet`, p.repo,
+		strings.Join(a.ids(), "\n"), "^"+a.Base).Output()
+	if err == nil {
+		err = Unpack(t.Context(), k, there, a, bytes.NewReader(pack))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(other.dir, ".git"), filepath.Join(other.home, "lost")); err != nil {
+		t.Fatal(err)
+	}
+	if p, err = k.place(there); err != nil {
+		t.Fatal(err)
+	}
+	ids := append([]string{"--git-dir=" + p.repo, "rev-list", "--objects", "--quiet"}, a.ids()...)
+	if out, err := other.try(other.home, ids...); err != nil {
+		t.Errorf("something is lacking: %s", out)
 	}
 }

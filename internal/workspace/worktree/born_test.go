@@ -153,3 +153,19 @@ func TestTipsStay(t *testing.T) {
 		t.Errorf("left: %q, %q", ref, known)
 	}
 }
+
+// TestTipsStayWithFolder: what an agent's repository borrows is kept as long as its folder stays.
+func TestTipsStayWithFolder(t *testing.T) {
+	b := newBench(t)
+	b.branched("side")
+	ws := b.made("stays")
+	put(t, filepath.Join(ws.Top, "x.log"), "ignored\n")
+	if res := b.close(ws); res.Gone {
+		t.Fatalf("%+v", res)
+	}
+	if ref, known := b.tips(ws); ref == "" || ref != known {
+		t.Errorf("the ref is %q, the record says %q", ref, known)
+	}
+	b.collected("side")
+	b.fsck(filepath.Join(ws.Top, ".git"))
+}

@@ -112,6 +112,10 @@ func TestByHookRefused(t *testing.T) {
 			return errors.Join(os.Mkdir(filepath.Join(other, "hooked"), 0o755), os.Remove(project),
 				os.Symlink(other, project))
 		},
+		"a file of another's that stays shared": func(path, other string) error {
+			put(t, filepath.Join(path, "v.txt.troupe-tmp"), "in the way of the copy\n")
+			return os.Link(filepath.Join(other, "v.txt"), filepath.Join(path, "v.txt"))
+		},
 		"a repository of git": func(path, _ string) error { return os.MkdirAll(filepath.Join(path, ".git"), 0o755) },
 	} {
 		t.Run(name, func(t *testing.T) {

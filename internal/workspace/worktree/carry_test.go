@@ -11,13 +11,14 @@ import (
 // TestLinks: heavy ignored folders lead to the caller's, and never out of it; they are neither work nor removed.
 func TestLinks(t *testing.T) {
 	b := newBench(t)
-	b.write(".gitignore", "node_modules/\nlost/node_modules\n.venv\nbuild/\n*.log\n")
+	b.write(".gitignore", "node_modules/\nlost/node_modules\n.venv\nbuild/\n*.log\nvault/\n")
 	b.write("web/page.txt", "page\n")
 	b.git(b.dir, "add", "-A")
 	b.git(b.dir, "commit", "-qm", "more")
 	b.write("node_modules/m/index.js", "m\n")
 	b.write("web/node_modules/w/index.js", "w\n")
 	b.write("build/out.txt", "out\n")
+	b.write("vault/key", "no agent's\n")
 	outside := filepath.Join(b.home, "outside")
 	put(t, filepath.Join(outside, "keep.txt"), "keep\n")
 	if err := os.Symlink(outside, filepath.Join(b.dir, ".venv")); err != nil {
@@ -25,7 +26,9 @@ func TestLinks(t *testing.T) {
 	}
 	ws := b.plan("links")
 	calls := 0
-	making := Making{Link: []string{"node_modules", ".venv"}, Progress: func(done, all int) { calls += done * all }}
+	making := Making{Link: []string{"node_modules", ".venv", "vault"}, Progress: func(done, all int) {
+		calls += done * all
+	}, Hidden: func(path string) bool { return path == filepath.Join(b.dir, "vault") }}
 	base, err := b.k.Open(t.Context(), ws, making)
 	if err != nil {
 		t.Fatal(err)
@@ -34,10 +37,11 @@ func TestLinks(t *testing.T) {
 		t.Error("no progress was told")
 	}
 	if fmt.Sprint(base.Linked) != "[node_modules web/node_modules]" ||
-		fmt.Sprint(base.Left) != "[build: it is ignored]" {
+		fmt.Sprint(base.Left) != "[build: it is ignored vault: it is ignored]" {
 		t.Errorf("linked %v, left %v", base.Linked, base.Left)
 	}
-	if get(filepath.Join(ws.Top, "node_modules/m/index.js")) != "m\n" || there(filepath.Join(ws.Top, ".venv")) {
+	if get(filepath.Join(ws.Top, "node_modules/m/index.js")) != "m\n" ||
+		there(filepath.Join(ws.Top, ".venv")) || there(filepath.Join(ws.Top, "vault")) {
 		t.Error("the links are not what they should be")
 	}
 	if got := b.git(ws.Top, "status", "--porcelain"); got != "" {

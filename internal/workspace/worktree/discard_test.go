@@ -21,3 +21,26 @@ func TestDiscardOfCheckedOut(t *testing.T) {
 		t.Errorf("the branch: %s", got)
 	}
 }
+
+// TestDiscardKeepsTags: a tag with words of its own is not discarded with the commits.
+func TestDiscardKeepsTags(t *testing.T) {
+	b := newBench(t)
+	ws := b.made("tagged")
+	put(t, filepath.Join(ws.Top, "one.txt"), "one\n")
+	b.git(ws.Top, "add", "-A")
+	b.git(ws.Top, "commit", "-qm", "one")
+	b.git(ws.Top, "tag", "plain")
+	b.git(ws.Top, "tag", "-am", "words of its own", "spoken")
+	tag := b.git(ws.Top, "rev-parse", "spoken")
+	b.close(ws)
+	if removed, _, why, err := Discard(t.Context(), b.k, ws.Owner, Ending{}); !removed || err != nil {
+		t.Fatalf("%v, %q, %v", removed, why, err)
+	}
+	want := refOf(ws, "discarded") + "\n" + refOf(ws, "tags/spoken")
+	if got := b.git(b.dir, "for-each-ref", "--format=%(refname)", "refs/troupe"); got != want {
+		t.Errorf("refs: %s", got)
+	}
+	if got := b.git(b.dir, "for-each-ref", "--format=%(objectname)", refOf(ws, "tags/spoken")); got != tag {
+		t.Errorf("the tag: %s", got)
+	}
+}

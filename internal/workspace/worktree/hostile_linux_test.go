@@ -363,17 +363,10 @@ func TestForeignObjects(t *testing.T) {
 	}
 }
 
-// TestPackOfAnAgentThatUnfolds: a few bytes of a pack that an agent made are not taken apart to a gigabyte.
-func TestPackOfAnAgentThatUnfolds(t *testing.T) {
-	b := newBench(t)
-	ws := b.made("unfolds")
-	if got := b.git(ws.Top, "config", "core.bigFileThreshold"); got != strconv.Itoa(packedObject) {
-		t.Errorf("its git packs files up to %s as differences", got)
-	}
-	put(t, filepath.Join(ws.Top, "mine.txt"), "mine\n")
-	b.git(ws.Top, "add", "-A")
-	b.git(ws.Top, "commit", "-qm", "mine")
-	b.git(ws.Top, "repack", "-adlq")
+// withBomb is a pack with two more objects: a blob, and a difference that copies it 4096 times to each byte of a
+// gigabyte.
+func withBomb(t *testing.T, pack []byte) []byte {
+	t.Helper()
 	packed := func(data []byte) []byte {
 		var to bytes.Buffer
 		z := zlib.NewWriter(&to)
@@ -383,7 +376,6 @@ func TestPackOfAnAgentThatUnfolds(t *testing.T) {
 		}
 		return to.Bytes()
 	}
-	// A blob, and a difference that copies it 4096 times to each byte of a gigabyte.
 	from := bytes.Repeat([]byte("x"), 1<<18)
 	delta := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(len(from))), 1<<30)
 	for range 1 << 14 {
@@ -398,10 +390,26 @@ func TestPackOfAnAgentThatUnfolds(t *testing.T) {
 		return h
 	}
 	of := sha1.Sum(append([]byte("blob 262144\x00"), from...))
-	pack := slices.Concat([]byte("PACK\x00\x00\x00\x02\x00\x00\x00\x02"), head(3, len(from)), packed(from),
-		head(7, len(delta)), of[:], packed(delta))
-	sum := sha1.Sum(pack)
-	put(t, filepath.Join(ws.Top, ".git/objects/pack/pack-bomb.pack"), string(append(pack, sum[:]...)))
+	out := slices.Concat(pack[:len(pack)-sha1.Size], head(3, len(from)), packed(from), head(7, len(delta)), of[:],
+		packed(delta))
+	binary.BigEndian.PutUint32(out[8:], binary.BigEndian.Uint32(out[8:])+2)
+	sum := sha1.Sum(out)
+	return append(out, sum[:]...)
+}
+
+// TestPackOfAnAgentThatUnfolds: a few bytes of a pack that an agent made are not taken apart to a gigabyte.
+func TestPackOfAnAgentThatUnfolds(t *testing.T) {
+	b := newBench(t)
+	ws := b.made("unfolds")
+	if got := b.git(ws.Top, "config", "core.bigFileThreshold"); got != strconv.Itoa(packedObject) {
+		t.Errorf("its git packs files up to %s as differences", got)
+	}
+	put(t, filepath.Join(ws.Top, "mine.txt"), "mine\n")
+	b.git(ws.Top, "add", "-A")
+	b.git(ws.Top, "commit", "-qm", "mine")
+	b.git(ws.Top, "repack", "-adlq")
+	bomb := withBomb(t, []byte("PACK\x00\x00\x00\x02\x00\x00\x00\x00"+strings.Repeat("-", sha1.Size)))
+	put(t, filepath.Join(ws.Top, ".git/objects/pack/pack-bomb.pack"), string(bomb))
 	agent, err := os.OpenRoot(filepath.Join(ws.Top, ".git"))
 	if err != nil {
 		t.Fatal(err)
@@ -487,5 +495,32 @@ func TestSameObject(t *testing.T) {
 	}
 	if err := sameObject(strings.NewReader("no zlib"), id); err == nil {
 		t.Error("what is not packed passed")
+	}
+}
+
+// TestPackThatFailedOnce: a pack that could not be brought is looked at again.
+func TestPackThatFailedOnce(t *testing.T) {
+	b := newBench(t)
+	ws := b.made("packs")
+	put(t, filepath.Join(ws.Top, "mine.txt"), "mine\n")
+	b.git(ws.Top, "add", "-A")
+	b.git(ws.Top, "commit", "-qm", "mine")
+	head := b.git(ws.Top, "rev-parse", "HEAD")
+	b.git(ws.Top, "repack", "-adlq")
+	packs, err := filepath.Glob(filepath.Join(ws.Top, ".git/objects/pack/*.pack"))
+	if err != nil || len(packs) != 1 {
+		t.Fatal(packs, err)
+	}
+	whole := get(packs[0])
+	if err := os.Remove(packs[0]); err != nil { // it cannot be written to
+		t.Fatal(err)
+	}
+	put(t, packs[0], whole[:len(whole)/2])
+	if res := b.close(ws); res.Gone || res.Tip == head {
+		t.Fatalf("%+v", res)
+	}
+	put(t, packs[0], whole)
+	if res := b.close(ws); !res.Gone || b.git(b.dir, "merge-base", head, res.Tip) != head {
+		t.Errorf("%+v", res)
 	}
 }

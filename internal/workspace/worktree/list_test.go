@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/troupe-dev/troupe"
@@ -86,5 +87,50 @@ func TestListOfChangedSince(t *testing.T) {
 	b.brought(ws)
 	if row := look(); row.Unmerged || !row.Since {
 		t.Errorf("merged: %+v", row)
+	}
+}
+
+// TestPruneKeeps: what an end would keep stays whole, and a file of which the caller has kept its own is no merged
+// work.
+func TestPruneKeeps(t *testing.T) {
+	b := newBench(t)
+	ws := b.made("ignored")
+	put(t, filepath.Join(ws.Top, "x.log"), "ignored\n")
+	if res := b.close(ws); res.Gone {
+		t.Fatalf("%+v", res)
+	}
+	removed, why, err := b.k.Prune(t.Context(), ws.Owner, Ending{})
+	if removed || !strings.Contains(why, "x.log") || err != nil || !there(filepath.Join(ws.Top, "x.log")) ||
+		!there(filepath.Join(b.k.data, string(ws.Owner), "repo.git")) {
+		t.Errorf("%t, %q, %v", removed, why, err)
+	}
+	ws = b.made("declined")
+	put(t, filepath.Join(ws.Top, "a.txt"), "the agent's\n")
+	own := b.merge(ws, Into{Ours: []string{filepath.Join(b.dir, "a.txt")}}).Own
+	if err := b.k.Decline(t.Context(), ws, own); err != nil {
+		t.Fatal(err)
+	}
+	b.close(ws)
+	removed, why, err = b.k.Prune(t.Context(), ws.Owner, Ending{})
+	if removed || why != "it has its own version of a.txt, of which you kept yours" || err != nil {
+		t.Errorf("%t, %q, %v", removed, why, err)
+	}
+}
+
+// TestPruneBesideRemotes: commits that only a ref of another repository's reaches keep their own, for the next fetch
+// may take such a ref away.
+func TestPruneBesideRemotes(t *testing.T) {
+	b := newBench(t)
+	ws := b.made("fetched")
+	put(t, filepath.Join(ws.Top, "one.txt"), "one\n")
+	res := b.close(ws)
+	b.write("one.txt", "one\n")
+	b.git(b.dir, "update-ref", "refs/remotes/origin/fetched", res.Tip)
+	removed, why, err := b.k.Prune(t.Context(), ws.Owner, Ending{})
+	if !removed || !strings.Contains(why, refOf(ws, "tip")) || err != nil {
+		t.Errorf("%t, %q, %v", removed, why, err)
+	}
+	if got := b.git(b.dir, "for-each-ref", "--format=%(objectname)", refOf(ws, "tip")); got != res.Tip {
+		t.Errorf("the ref: %q", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -44,4 +45,33 @@ func TestLookingGivesUp(t *testing.T) {
 			t.Errorf("after %v: %v", took, err)
 		}
 	})
+}
+
+// TestCallersAreOneRepository: of two linked trees of one repository one alone is written to at a time.
+func TestCallersAreOneRepository(t *testing.T) {
+	b := newBench(t)
+	linked := filepath.Join(b.home, "linked")
+	b.git(b.dir, "worktree", "add", "-q", linked)
+	callers := make([]*caller, 2)
+	for i, dir := range []string{b.dir, linked} {
+		c, err := b.k.callerOf(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		callers[i] = c
+	}
+	_, release, err := b.k.holdCaller(t.Context(), callers[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := Looking(t.Context(), time.Nanosecond, func(string) {})
+	if _, _, err := b.k.holdCaller(look, callers[1]); !errors.Is(err, errLocked) {
+		t.Errorf("both are written to at once: %v", err)
+	}
+	release()
+	_, release, err = b.k.holdCaller(look, callers[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	release()
 }

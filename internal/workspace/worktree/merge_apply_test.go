@@ -114,3 +114,25 @@ func TestApplyLooksTwice(t *testing.T) {
 		}
 	}
 }
+
+// TestApplyExchanged: of a folder that a merge made and somebody has put a link in the place of, the link stays.
+func TestApplyExchanged(t *testing.T) {
+	dir := t.TempDir()
+	w, err := writerOf(dir, []Change{{Path: filepath.Join(dir, "a/f"), Content: []byte("new\n"), Mode: 0o644}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.lay(0); err != nil {
+		t.Fatal(err)
+	}
+	link, moved := filepath.Join(dir, "a"), filepath.Join(dir, "moved")
+	if err := errors.Join(os.Rename(link, moved), os.Symlink(moved, link)); err != nil {
+		t.Fatal(err)
+	}
+	if written, err := w.apply(0), w.end(0); written == nil || err != nil {
+		t.Errorf("%v, %v", written, err)
+	}
+	if to, err := os.Readlink(link); to != moved || err != nil || there(filepath.Join(moved, "f")) {
+		t.Errorf("the link: %q, %v", to, err)
+	}
+}

@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -297,5 +298,49 @@ func TestHandBackHalfResolved(t *testing.T) {
 	if h := b.handBack(ws); len(h.Marked) != 1 || !strings.Contains(get(path), "eins\n") ||
 		strings.Count(get(path), "<<<<<<<") != 2 {
 		t.Errorf("handed back when the caller has changed it: %+v, %s", h, get(path))
+	}
+}
+
+// TestDeclinedIsListed: a file of which the caller has kept its own is listed as long as that is so: no more once the
+// caller has what the workspace has, or its agent has gone on with it.
+func TestDeclinedIsListed(t *testing.T) {
+	b := newBench(t)
+	ws := b.made("declined")
+	file := filepath.Join(ws.Top, "a.txt")
+	put(t, file, "the agent's\n")
+	own := b.merge(ws, Into{Ours: []string{filepath.Join(b.dir, "a.txt")}}).Own
+	if err := b.k.Decline(t.Context(), ws, own); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		caller, agent, declined string
+		changes                 int
+	}{
+		{"one\ntwo\nthree\n", "the agent's\n", "[a.txt]", 0},
+		{"the agent's\n", "the agent's\n", "[]", 0},
+		{"one\ntwo\nthree\n", "gone on with\n", "[]", 1},
+	} {
+		b.write("a.txt", x.caller)
+		put(t, file, x.agent)
+		m := b.merge(ws, Into{})
+		if fmt.Sprint(m.Declined) != x.declined || len(m.Changes) != x.changes || len(m.Conflicts) > 0 {
+			t.Errorf("%q beside %q: %+v", x.agent, x.caller, m)
+		}
+	}
+}
+
+// TestHandBackTwice: what was handed back first is kept beside what is handed back then.
+func TestHandBackTwice(t *testing.T) {
+	b := newBench(t)
+	ws := b.made("twice")
+	put(t, filepath.Join(ws.Top, "a.txt"), "one\nzwei\nthree\n")
+	var commits []string
+	for _, text := range []string{"one\n2\nthree\n", "one\nII\nthree\n"} {
+		b.write("a.txt", text)
+		commits = append(commits, b.handBack(ws).Commit)
+	}
+	b.collected()
+	for _, id := range commits {
+		b.git(b.dir, "cat-file", "-e", id+"^{commit}")
 	}
 }

@@ -143,3 +143,24 @@ func TestOntoAfterEnds(t *testing.T) {
 	b.git(ws.Top, "commit", "-qm", "after it")
 	log("after", "after it\nwhat it did\nby the agent")
 }
+
+// TestOntoMoved: a branch that somebody moves while commits are brought to it stays where they have put it.
+func TestOntoMoved(t *testing.T) {
+	b := newBench(t)
+	b.git(b.dir, "branch", "other")
+	moved := b.git(b.dir, "commit-tree", "-p", "HEAD", "-m", "a person's", "HEAD^{tree}")
+	ws := b.made("moved")
+	put(t, filepath.Join(ws.Top, "new.txt"), "new\n")
+	b.k.step = func(name string) error {
+		if name == "transferred" {
+			b.git(b.dir, "update-ref", "refs/heads/other", moved)
+		}
+		return nil
+	}
+	if _, conflict, err := b.onto(ws, "other"); err == nil || conflict != nil {
+		t.Errorf("%v, %v", conflict, err)
+	}
+	if got := b.git(b.dir, "rev-parse", "other"); got != moved {
+		t.Errorf("the branch is %s, and was moved to %s", got, moved)
+	}
+}

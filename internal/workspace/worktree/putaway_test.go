@@ -161,3 +161,37 @@ func TestUnderway(t *testing.T) {
 		}
 	}
 }
+
+// TestPutAwayNot: an agent whose folder could not be put away has not ended.
+func TestPutAwayNot(t *testing.T) {
+	b := newBench(t)
+	ws := b.made("stays")
+	put(t, filepath.Join(ws.Top, "x.log"), "ignored\n")
+	if gone, why, err := PutAway(t.Context(), b.k, ws, b.opened(ws)); gone || err != nil {
+		t.Fatalf("%t, %q, %v", gone, why, err)
+	}
+	const live = "its agent has not ended"
+	if removed, why, err := b.k.Prune(t.Context(), ws.Owner, Ending{}); removed || why != live || err != nil {
+		t.Errorf("%t, %q, %v", removed, why, err)
+	}
+}
+
+// TestAnotherBirth: a folder that got the number of the one that was made, as disks give them again, is another one.
+func TestAnotherBirth(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	info, err := os.Lstat(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := &record{State: made, Inode: inode(info), Born: bornAt(dir)}
+	if rec.Inode == 0 || rec.Born == 0 {
+		t.Skip("this disk does not tell")
+	}
+	if !rec.isOf(dir, info) {
+		t.Error("it is not the one that was made")
+	}
+	if rec.Born--; rec.isOf(dir, info) {
+		t.Error("one that was born later is the one that was made")
+	}
+}
