@@ -12,7 +12,7 @@ type Planning struct {
 // EnterPlan is the EnterPlanMode tool's decoded input, and ExitPlan that of ExitPlanMode.
 type (
 	EnterPlan struct{}
-	// ExitPlan has the plan itself where the model sent it along. It counts if nothing was written.
+	// ExitPlan has the plan itself where the model sent it along. It counts if nothing was written since one was shown.
 	ExitPlan struct{ Plan string }
 )
 

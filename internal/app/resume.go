@@ -40,6 +40,10 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 	if err := folderIsThere(s); err != nil {
 		return begun, err
 	}
+	if failed := s.Status.Ended() && s.Status != troupe.Completed; failed && b.Prompt == "" && !b.Wake && !b.Idle &&
+		workflow.Follows(s.Model) {
+		b.Prompt = "again" // without a word there would be nothing to do: with any, the failed steps begin again
+	}
 	ad := session.Adoption{Root: s.ID, Expect: t.Lease, Idle: b.Idle, Quiet: b.Idle, Wake: b.Wake,
 		Caller: &a.caller}
 	if b.Prompt != "" {

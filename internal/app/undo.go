@@ -41,6 +41,7 @@ type Undo struct {
 type UndoFile struct {
 	wire.UndoFile
 	Now, To string // hashes of what it holds and is to hold; "" is no file
+	blamed  bool   // who has changed it is known
 	mode    os.FileMode
 	Exec    *bool // whether it is to be executable; nil: as it is
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/tool/files"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
@@ -211,30 +212,63 @@ func (h *history) alone(ctx context.Context, m *merging) Undo {
 		}
 		u.add(ctx, f, s, s.lost)
 		if n := len(u.Files); n > 0 && u.Files[n-1].Path == path {
-			h.blame(&u.Files[n-1], m)
+			h.blame(&u.Files[n-1], m, "")
 		}
 	}
 	return u
 }
 
-// blame says who has changed a file since a merge, if that is known.
-func (h *history) blame(f *UndoFile, m *merging) {
-	if f.Obstacle != wire.ObstacleChanged {
+// blame says who has changed a file since a merge, if that is known. What an undo has brought back is whose it was.
+// in names the session, if it is another than that of the merge.
+func (h *history) blame(f *UndoFile, m *merging, in string) {
+	if f.Obstacle != wire.ObstacleChanged || f.blamed {
 		return
 	}
+	var by step
 	for _, s := range slices.Backward(h.steps) {
-		if s.path != f.Path || s.of == m || !s.at.After(m.at) {
-			continue
-		}
-		if s.to == f.Now {
-			f.Problem = s.who() + " has changed it since"
-			if s.of != nil && !s.of.undone {
-				f.Problem += fmt.Sprintf("; take merge %s back first: troupe undo %s --merge %s", s.of.id, h.root,
-					s.of.id)
+		if s.path == f.Path && s.to == f.Now && s.of != m && s.at.After(m.at) {
+			if by, f.blamed = s, true; s.agent != "" {
+				break
 			}
 		}
+	}
+	if !f.blamed {
 		return
 	}
+	f.Problem = by.who() + in + " has changed it since"
+	if by.of != nil && !by.of.undone {
+		f.Problem += fmt.Sprintf("; take merge %s back first: troupe undo %s --merge %s", by.of.id, h.root, by.of.id)
+	}
+}
+
+// othersLooked is how many sessions of the folder are asked who has changed a file.
+const othersLooked = 20
+
+// blameOthers says of files that nothing in their own history has changed which other session of the folder did.
+func (a undoing) blameOthers(ctx context.Context, u *Undo) error {
+	own, err := a.app.trees.session(ctx, u.Root)
+	if err != nil {
+		return err
+	}
+	var others []troupe.Session
+	err = a.app.trees.store.View(ctx, func(r store.Reader) (err error) {
+		others, err = r.Sessions(store.Filter{RootsOnly: true, Cwd: own.Cwd, Newest: true, Limit: othersLooked})
+		return err
+	})
+	open := func(f UndoFile) bool { return f.Obstacle == wire.ObstacleChanged && !f.blamed }
+	for _, s := range others {
+		if s.ID == u.Root || !slices.ContainsFunc(u.Files, open) {
+			continue
+		}
+		h, err := a.history(ctx, s.ID)
+		if err != nil {
+			continue // then it is not known
+		}
+		for i := range u.Files {
+			h.blame(&u.Files[i], u.Merge, fmt.Sprintf(" in session %s", s.ID))
+		}
+	}
+	return err
 }
 
 func (s step) who() string {

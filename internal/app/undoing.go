@@ -40,6 +40,9 @@ func (a undoing) plan(ctx context.Context, root troupe.SessionID, o wire.UndoOrd
 	default:
 		p, err = a.planUndo(ctx, root, o.Turn)
 	}
+	if err == nil && p.Merge != nil && p.Redo == 0 {
+		err = a.blameOthers(ctx, &p)
+	}
 	if err != nil {
 		return p, wire.Undo{}, err
 	}

@@ -86,19 +86,22 @@ func (rs *requests) exitPlan(ctx context.Context, i int, t tool.Descriptor, in t
 				"and a " +
 				"conversation does). You are still in plan mode: answer with the plan, which is in " + planning.File})
 	}
+	shown := rs.a.st.Shown
 	rs.a.calls.startJob(ctx, i, func(_ context.Context, job *job) {
 		read := inPlanRead{call: i, job: job}
-		read.text, read.err = planIn(rs.a.h, planning.File, in.Plan)
+		read.text, read.err = planIn(rs.a.h, planning.File, in.Plan, shown)
 		rs.a.post(read)
 	})
 	rs.a.begun = true
 	return nil
 }
 
-// planIn is the plan in a file. Where there is none it is the one that was sent along, which is written there then.
-func planIn(h *Hub, file, sent string) (string, error) {
+// planIn is the plan in a file. Where there is none, or the one that was shown and not approved, it is the one that was
+// sent along, which is written there then.
+func planIn(h *Hub, file, sent, shown string) (string, error) {
 	text, err := h.d.Plans.Read(file)
-	if err != nil || strings.TrimSpace(text) != "" || strings.TrimSpace(sent) == "" {
+	had := strings.TrimSpace(text)
+	if err != nil || had != "" && h.d.Mask(had) != shown || strings.TrimSpace(sent) == "" {
 		return text, err
 	}
 	if len(sent) > maxPlan || h.d.SaveResult == nil {

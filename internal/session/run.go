@@ -121,7 +121,9 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 	}
 	o.Workspace = a.place.closed
 	if a.st.Profile.Workflow {
-		o.Kind = troupe.TaskWorkflow
+		if o.Kind = troupe.TaskWorkflow; o.Status != troupe.Completed {
+			o.Result = "" // its last words only say for which steps it waited
+		}
 	}
 	if act.Status == troupe.Completed {
 		o.Structured = turn.Structured(&a.st)

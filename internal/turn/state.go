@@ -40,8 +40,13 @@ type State struct {
 	ending
 	warned []string // limits the session was warned of
 	window window
-	// changed is the request that the last event opened or settled; nil if it did neither.
-	changed *troupe.Request
+	asking
+}
+
+// asking is what the session has asked for.
+type asking struct {
+	changed *troupe.Request // the request that the last event opened or settled; nil if it did neither
+	Shown   string          // the plan that was put before a person last
 }
 
 // ofBirth is how the session came into being.

@@ -197,6 +197,9 @@ func (f *fold) requestOpened(b troupe.RequestOpened) error {
 		r.ID = troupe.NewRequestID(f.e.Session, r.Coord, c.requests)
 	}
 	f.move(c, CallAsked)
+	if r.Kind == troupe.RequestPlan {
+		f.s.Shown = r.Action
+	}
 	if c.Request, f.s.changed = &r, &r; !r.Midway() {
 		c.Answer = nil
 	}

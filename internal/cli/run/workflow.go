@@ -46,8 +46,8 @@ func NewWorkflow(c *console.Console) *cobra.Command {
 		Use: "run NAME|FILE", Short: "Run the agents of a workflow, each as soon as those that it needs have ended",
 		Long: `Run a workflow: by its name, as troupe workflow list shows it, or the file that FILE is (with a slash, or
 ending in .yaml or .yml). It is one session of the type workflow, with an agent for each step: it is shown,
-stopped, limited and billed as every session is. One that was killed goes on with troupe -p --resume ID; one
-that failed does so with any words, such as troupe -p --resume ID "again": then the failed steps begin again.`,
+stopped, limited and billed as every session is. One that was killed goes on with troupe -p --resume ID; so does
+one that failed or was interrupted: its failed steps begin again.`,
 		Example: "troupe workflow run release-notes --input version=1.2\n" +
 			"troupe workflow run ./review.yaml --model opus --allowed-tools 'Bash(go test ./...)' --max-cost 5",
 	}
