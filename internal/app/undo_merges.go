@@ -169,13 +169,14 @@ func (h *history) merge(id string) (*merging, error) {
 	if m != nil {
 		return m, nil
 	}
-	problem := fmt.Sprintf("session %s has no merge %q", h.root, id)
+	problem, unknown := fmt.Sprintf("session %s has no merge %q", h.root, id), troupe.ErrNotFound
 	if len(newest) > 1 {
+		unknown = troupe.ErrAmbiguous
 		problem = fmt.Sprintf("%q begins the names of several worktrees that were merged: %s", id,
 			strings.Join(slices.Sorted(maps.Keys(newest)), ", "))
 	}
 	return nil, &troupe.UserError{Problem: problem,
-		Hint: fmt.Sprintf("`troupe undo %s --list` lists them.", h.root), Code: troupe.ExitUsage}
+		Hint: fmt.Sprintf("`troupe undo %s --list` lists them.", h.root), Code: troupe.ExitUsage, Err: unknown}
 }
 
 // planMerge works out how to take one merge back and nothing else.
