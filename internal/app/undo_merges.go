@@ -196,6 +196,11 @@ func (a undoing) planMerge(ctx context.Context, root troupe.SessionID, id string
 func (h *history) alone(ctx context.Context, m *merging) Undo {
 	u := h.plan()
 	u.Merge = m
+	for _, own := range h.folders {
+		if own.ws.Name == m.name {
+			u.from = own.ws
+		}
+	}
 	last := make(map[string]step)
 	for _, s := range m.steps { // one that was announced more than once was written at last
 		last[s.path] = s
