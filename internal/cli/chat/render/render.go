@@ -167,6 +167,7 @@ func (v *View) remark(a *agent, body troupe.Body) {
 		}
 		wrapped(v, a, "", "~ the conversation was shortened: ", 2, why)
 	case troupe.BoardChanged:
+		v.board.Width = v.room(ansi.StringWidth(v.prefix(a)))
 		for _, l := range v.board.Take(b) {
 			v.line(a, "", l)
 		}
