@@ -481,6 +481,21 @@ func TestBornIdle(t *testing.T) {
 	}
 }
 
+// TestAnsweredByYou: by which process a person answered is for the log: it may be a pane beside this one.
+func TestAnsweredByYou(t *testing.T) {
+	t.Parallel()
+	pane := troupe.Caller{Name: "you", Process: 7}
+	for want, b := range map[string]troupe.RequestAnswered{
+		"you":                  {By: pane.String(), Caller: &pane},
+		"the lead of the team": {By: "the lead of the team", Caller: &pane, Lead: true},
+		"a rule":               {By: "a rule"},
+	} {
+		if got := render.AnsweredBy(b); got != want {
+			t.Errorf("%+v: %s, want %s", b, got, want)
+		}
+	}
+}
+
 func TestFind(t *testing.T) {
 	t.Parallel()
 	v := render.New(root, render.Options{})
