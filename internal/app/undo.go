@@ -19,9 +19,10 @@ import (
 // they were before a turn of its root. Making it changes nothing.
 type Undo struct {
 	Root  troupe.SessionID
-	Turn  int      // back to before this turn; 0: Redo is set
-	Redo  int      // the undo that is taken back; 0: Turn or Merge is set
-	Merge *merging // that is taken back alone; nil: it is an undo of turns
+	Turn  int              // back to before this turn; 0: Redo is set
+	Redo  int              // the undo that is taken back; 0: Turn or Merge is set
+	Merge *merging         // that is taken back alone; nil: it is an undo of turns
+	from  troupe.Workspace // whose work that merge brought
 	Files []UndoFile
 	Same  []string // files that hold already what they held then
 	// Commands may have changed anything since; what they changed is not undone.

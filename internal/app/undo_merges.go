@@ -170,13 +170,14 @@ func (h *history) merge(id string) (*merging, error) {
 	if m != nil {
 		return m, nil
 	}
-	problem := fmt.Sprintf("session %s has no merge %q", h.root, id)
+	problem, unknown := fmt.Sprintf("session %s has no merge %q", h.root, id), troupe.ErrNotFound
 	if len(newest) > 1 {
+		unknown = troupe.ErrAmbiguous
 		problem = fmt.Sprintf("%q begins the names of several worktrees that were merged: %s", id,
 			strings.Join(slices.Sorted(maps.Keys(newest)), ", "))
 	}
 	return nil, &troupe.UserError{Problem: problem,
-		Hint: fmt.Sprintf("`troupe undo %s --list` lists them.", h.root), Code: troupe.ExitUsage}
+		Hint: fmt.Sprintf("`troupe undo %s --list` lists them.", h.root), Code: troupe.ExitUsage, Err: unknown}
 }
 
 // planMerge works out how to take one merge back and nothing else.
@@ -196,6 +197,11 @@ func (a undoing) planMerge(ctx context.Context, root troupe.SessionID, id string
 func (h *history) alone(ctx context.Context, m *merging) Undo {
 	u := h.plan()
 	u.Merge = m
+	for _, own := range h.folders {
+		if own.ws.Name == m.name {
+			u.from = own.ws
+		}
+	}
 	last := make(map[string]step)
 	for _, s := range m.steps { // one that was announced more than once was written at last
 		last[s.path] = s

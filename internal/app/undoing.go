@@ -53,6 +53,9 @@ func (a undoing) plan(ctx context.Context, root troupe.SessionID, o wire.UndoOrd
 		}
 	}
 	out := shown(p)
+	if p.Merge != nil && p.Redo == 0 {
+		out.KeptAs = prunedAs(ctx, a.app, p.from)
+	}
 	// What was shown is these files as they are, and what becomes of each.
 	text, err := json.Marshal(struct {
 		Turn, Redo int

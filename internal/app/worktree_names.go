@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/internal/workspace/worktree"
 )
@@ -67,6 +68,9 @@ func (l looking) named(ctx context.Context, q wire.WorktreeQuery) (worktree.Row,
 			return row, nil
 		}
 	}
+	if err := l.wasPruned(ctx, name, q.Cwd, s.ID); err != nil {
+		return worktree.Row{}, err
+	}
 	if !there {
 		if row, err = l.match(ctx, all, name); !isNotFound(err) && err != nil {
 			return worktree.Row{}, err
@@ -85,6 +89,27 @@ func (l looking) named(ctx context.Context, q wire.WorktreeQuery) (worktree.Row,
 			Hint:    "`troupe worktrees --all` lists them.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
 	}
 	return worktree.Row{}, noWorktree(name, rows)
+}
+
+// wasPruned is the error of a name of worktrees that were pruned, of which refs have the work; the newest counts. nil:
+// it is the name of none.
+func (l looking) wasPruned(ctx context.Context, name, folder string, found troupe.SessionID) error {
+	refs, _ := worktree.Left(ctx, l.keeper, config.Folders(resolved(folder))[0]) // none where it is no repository
+	var last troupe.Session
+	for id := range refs {
+		s, err := l.app.trees.session(ctx, id)
+		meant := id == found || s.Name == name || strings.HasPrefix(s.Workspace.Name, name)
+		if err == nil && meant && !s.CreatedAt.Before(last.CreatedAt) && worktree.Pruned(l.keeper, id) {
+			last = s
+		}
+	}
+	if last.ID == "" {
+		return nil
+	}
+	w, ref := last.Workspace.Name, refs[last.ID]
+	return &troupe.UserError{Problem: fmt.Sprintf("the worktree %s was pruned; all of its work is in %s", w, ref),
+		Hint: fmt.Sprintf("To have it as a branch: git branch %s %s", w, ref), Code: troupe.ExitUsage,
+		Err: troupe.ErrNotFound}
 }
 
 // noWorktree is the error of a name that means none of those beside a folder.

@@ -94,6 +94,15 @@ func (l looking) treeOf(ctx context.Context, root troupe.SessionID) (Tree, error
 	return t, err
 }
 
+// prunedAs is the ref that has what was done in a worktree which was pruned since; "" if it was not, or none has it.
+func prunedAs(ctx context.Context, a *App, w troupe.Workspace) string {
+	if w.Kind != troupe.WorkspaceTree || !worktree.Pruned(a.keeper, w.Owner) {
+		return ""
+	}
+	refs, _ := worktree.Left(ctx, a.keeper, w.Of) // none where the repository is gone
+	return refs[w.Owner]
+}
+
 // notePruned has a row of a report say of a worktree that was pruned since which ref has what was done there, in the
 // place of its branch; "": a branch of the person's has it. left are those refs, by the trees that were looked at.
 func notePruned(ctx context.Context, a *App, t Tree, row *wire.Session,

@@ -111,7 +111,9 @@ type Undo struct {
 	// Merges were made by people since, and are taken back as well.
 	Merges   []MergeRef `json:"merges,omitempty"`
 	TakeBack string     `json:"take_back,omitempty"` // the command that takes it back
-	Plan     string     `json:"plan,omitempty"`      // names this undo, of one that was not applied
+	// KeptAs is the ref that has the work of the merge which is taken back, where its worktree was pruned.
+	KeptAs string `json:"kept_as,omitempty"`
+	Plan   string `json:"plan,omitempty"` // names this undo, of one that was not applied
 }
 
 // GoneFolder is a folder of an agent's own that is not there any more. What was done there is kept.

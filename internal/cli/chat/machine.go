@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -424,6 +425,17 @@ func (m *machine) closes(why string, mode troupe.Mode) (path string) {
 		}
 	}
 	return path
+}
+
+// answered notes of a request that is open here by whom it was answered elsewhere.
+func (m *machine) answered(id, by string) {
+	if m.closing == nil {
+		m.closing = make(map[string]string)
+	}
+	open := slices.ContainsFunc(m.asks, func(r wire.Request) bool { return r.ID == id })
+	if open && by != "" && m.closing[id] == "" {
+		m.closing[id] = "was answered by " + by
+	}
 }
 
 // justReturned reports, once, that a key was meant for what was shown beside the conversation and has just ended.

@@ -329,13 +329,16 @@ func (v *conversation) show(ctx context.Context, b wire.Batch) {
 		v.view.Event(e)
 		follows(v, e)
 		followTeam(ctx, v, e)
-		switch e.Body.(type) {
+		switch b := e.Body.(type) {
 		case troupe.Started:
 			v.running(e.Session, true)
 		case troupe.Ended:
 			v.running(e.Session, false)
 			asked = true
-		case troupe.RequestOpened, troupe.RequestAnswered:
+		case troupe.RequestAnswered:
+			asked = true
+			v.m.answered(string(b.ID), render.AnsweredBy(b))
+		case troupe.RequestOpened:
 			asked = true
 		case troupe.Slept:
 			if e.Session == v.tree.root {

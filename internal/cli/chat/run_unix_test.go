@@ -157,7 +157,7 @@ func TestInterruptAndQuit(t *testing.T) {
 	p := sit(t, f, wire.Begin{})
 	p.sees("\n>")
 	p.Keys("work\r")
-	p.sees("\n┌─ #1 kid · Explore\n»")
+	p.sees("\n┌─ #1 kid · Explore: dig\n»")
 	p.Keys("\x03")
 	p.sees("\n── stopped · 0 tool uses · 2k tokens · 1.5 s\n>")
 	p.Keys("\x03") // once more, though the run has ended in between

@@ -309,6 +309,7 @@ func undoPlan(cwd string, u wire.Undo, about string, force, refused bool) string
 		fmt.Fprintf(&b, "  %s  +%d −%d  %s\n", console.Line(strings.TrimPrefix(f.Path, cwd+"/"), 200), f.Added,
 			f.Removed, what)
 	}
+	b.WriteString(console.KeptAs(u))
 	for _, m := range u.Merges {
 		fmt.Fprintf(&b, "The merge of %s was made since, and is taken back too.\n", console.Line(m.Name, 60))
 	}

@@ -100,8 +100,9 @@ func undo(ctx context.Context, c *console.Console, a api.API, ref string, f undo
 	}
 	order := f.UndoOrder
 	u, err := a.PlanUndo(ctx, s.ID, order)
-	if err != nil && order == (wire.UndoOrder{Force: f.Force}) {
-		return orElsewhere(ctx, c, a, s, err)
+	unknown := order.Merge != "" && errors.Is(err, troupe.ErrNotFound)
+	if err != nil && (unknown || order == (wire.UndoOrder{Force: f.Force})) {
+		return orElsewhere(ctx, c, a, s, order.Merge, err)
 	}
 	if err != nil {
 		return err
@@ -208,11 +209,17 @@ func orForced(err error, order wire.UndoOrder) error {
 	return hinted(err, "Add --force for that.")
 }
 
-// othersLooked is among how many sessions of the folder the last merge is looked for.
+// othersLooked is among how many sessions of the folder a merge is looked for.
 const othersLooked = 20
 
-// orElsewhere says of an undo that found nothing in a session which other one of its folder has the last merge.
-func orElsewhere(ctx context.Context, c *console.Console, a api.API, of wire.Session, err error) error {
+// orElsewhere says of an undo that found nothing in a session which other one of its folder has the last merge, or the
+// last that is called so.
+func orElsewhere(ctx context.Context, c *console.Console, a api.API, of wire.Session, called string,
+	err error) error {
+	says := "The last merge here was of %s, for another session: troupe undo %s --merge %s."
+	if called != "" {
+		says = "Another session has such a merge, of %s: troupe undo %s --merge %s."
+	}
 	list, lerr := a.List(ctx, wire.Listing{Cwd: c.Cwd, Limit: othersLooked})
 	if lerr != nil {
 		return err
@@ -226,9 +233,12 @@ func orElsewhere(ctx context.Context, c *console.Console, a api.API, of wire.Ses
 		turns, terr := a.Turns(ctx, s.ID)
 		for _, t := range turns {
 			for _, m := range t.Merges {
-				if terr == nil && m.By == "" && !m.Undone && m.At.After(last.At) {
-					last, hint = m, fmt.Sprintf("The last merge here was of %s, for another session: "+
-						"troupe undo %s --merge %s.", console.Line(m.Name, 60), s.ID, console.Line(m.ID, 20))
+				is := m.By == ""
+				if called != "" {
+					is = m.ID == called || strings.HasPrefix(m.Name, called)
+				}
+				if terr == nil && is && !m.Undone && m.At.After(last.At) {
+					last, hint = m, fmt.Sprintf(says, console.Line(m.Name, 60), s.ID, console.Line(m.ID, 20))
 				}
 			}
 		}

@@ -91,6 +91,7 @@ func writePlan(c *console.Console, s wire.Session, u wire.Undo, force bool) erro
 			return err
 		}
 	}
+	fmt.Fprint(c.Out, console.KeptAs(u))
 	for _, m := range u.Merges {
 		fmt.Fprintf(c.Out, "The merge of %s was made since, and is taken back too.\n", console.Line(m.Name, 64))
 	}

@@ -1,6 +1,8 @@
 package console
 
 import (
+	"fmt"
+
 	"github.com/spf13/pflag"
 
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -12,6 +14,16 @@ func UndoFlags(fs *pflag.FlagSet, o *wire.UndoOrder) {
 	fs.StringVar(&o.Merge, "merge", "", "Take back this `MERGE` alone (see --list)")
 	fs.BoolVar(&o.Redo, "redo", false, "Take the last undo back")
 	fs.BoolVar(&o.Force, "force", false, "Replace what something else has changed since, too")
+}
+
+// KeptAs says of the undo of a merge whose worktree was pruned where the work still is; "" if it was not.
+func KeptAs(u wire.Undo) string {
+	if u.KeptAs == "" {
+		return ""
+	}
+	ref := Line(u.KeptAs, 0)
+	return fmt.Sprintf("Its worktree was pruned; all of its work is in %s, to have it as a branch: git branch %s %s\n",
+		ref, Line(u.Merge.Name, 64), ref)
 }
 
 // CheckUndo refuses flags that do not go together.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
@@ -14,6 +16,10 @@ import (
 
 // Board is the list of what is to be done in a tree, as its events tell it.
 type Board struct {
+	// Width is how much room a line has: of a long one the subject is cut, and not whose it is or what it waits for. 0:
+	// none is cut.
+	Width int
+
 	items []troupe.BoardItem
 	lines map[string]string // as they were told last
 }
@@ -30,12 +36,12 @@ func (b *Board) Take(e troupe.BoardChanged) (lines []string) {
 		default:
 			b.items[i] = it
 		}
-		line := b.line(it)
+		line := b.line(it, 0)
 		if b.lines == nil {
 			b.lines = make(map[string]string)
 		}
 		if b.lines[it.ID] != line {
-			lines = append(lines, line)
+			lines = append(lines, b.line(it, b.Width))
 		}
 		b.lines[it.ID] = line
 	}
@@ -59,7 +65,7 @@ func (b *Board) Read(ctx context.Context, a api.Sessions, root troupe.SessionID)
 // Write prints the items, with their comments below them.
 func (b *Board) Write(w io.Writer) error {
 	for _, it := range b.items {
-		for _, l := range append([]string{b.line(it)}, Comments(it, 0)...) {
+		for _, l := range append([]string{b.line(it, b.Width)}, Comments(it, 0)...) {
 			if _, err := fmt.Fprintln(w, l); err != nil {
 				return err
 			}
@@ -74,7 +80,7 @@ func (b *Board) Items() []troupe.BoardItem { return b.items }
 // Lines are the items, one each.
 func (b *Board) Lines() (lines []string) {
 	for _, it := range b.items {
-		lines = append(lines, b.line(it))
+		lines = append(lines, b.line(it, b.Width))
 	}
 	return lines
 }
@@ -100,8 +106,8 @@ func (b *Board) Short(most int) []string {
 	return append(lines, fmt.Sprintf("… %d of %d are done", done, len(b.items)))
 }
 
-// itemLine is one item with its tick.
-func itemLine(it troupe.BoardItem) string {
+// itemLine is one item with its tick, and what is said behind its subject.
+func itemLine(it troupe.BoardItem, behind string, width int) string {
 	mark, text := "☐", it.Subject
 	switch it.Status {
 	case troupe.BoardPending:
@@ -115,15 +121,16 @@ func itemLine(it troupe.BoardItem) string {
 	case troupe.BoardDeleted:
 		mark, text = "✗", text+" (taken off the list)"
 	}
-	line := fmt.Sprintf("%s %s %s", mark, it.ID, console.Line(text, 160))
-	if it.Owner != "" {
-		line += " (" + console.Line(it.Owner, 40) + ")"
+	mark, text = mark+" "+it.ID+" ", console.Line(text, 160)
+	if width > 0 {
+		const least = 12
+		text = ansi.Truncate(text, max(least, width-ansi.StringWidth(mark+behind)), "…")
 	}
-	return line
+	return mark + text + behind
 }
 
-// line is an item with what it waits for.
-func (b *Board) line(it troupe.BoardItem) string {
+// line is an item with whose it is and what it waits for.
+func (b *Board) line(it troupe.BoardItem, width int) string {
 	var open []string
 	for _, id := range it.BlockedBy {
 		if slices.ContainsFunc(b.items, func(x troupe.BoardItem) bool {
@@ -132,11 +139,14 @@ func (b *Board) line(it troupe.BoardItem) string {
 			open = append(open, id)
 		}
 	}
-	line := itemLine(it)
-	if len(open) > 0 && it.Status != troupe.BoardCompleted && it.Status != troupe.BoardDeleted {
-		line += ", waits for " + strings.Join(open, ", ")
+	behind := ""
+	if it.Owner != "" {
+		behind = " (" + console.Line(it.Owner, 40) + ")"
 	}
-	return line
+	if len(open) > 0 && it.Status != troupe.BoardCompleted && it.Status != troupe.BoardDeleted {
+		behind += ", waits for " + strings.Join(open, ", ")
+	}
+	return itemLine(it, behind, width)
 }
 
 // Comments are what agents have put down about an item from the n-th on, one line each.

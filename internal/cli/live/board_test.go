@@ -22,3 +22,22 @@ func TestBoardSaysWhatWaits(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// TestBoardLinesFit: of a line that has no room the subject is cut, so that what has changed is seen.
+func TestBoardLinesFit(t *testing.T) {
+	t.Parallel()
+	b := Board{Width: 50}
+	it := troupe.BoardItem{ID: "2", Subject: "Check the release notes for errors of every kind, including dates",
+		Status: troupe.BoardPending}
+	got := b.Take(troupe.BoardChanged{Items: []troupe.BoardItem{it}})
+	it.Owner, it.BlockedBy = "Ann", []string{"1"}
+	got = append(got, b.Take(troupe.BoardChanged{Items: []troupe.BoardItem{
+		{ID: "1", Subject: "one", Status: troupe.BoardPending}, it}})...)
+	b.Width = 60 // the terminal is wider by now: nothing is told again for that
+	got = append(got, b.Take(troupe.BoardChanged{Items: []troupe.BoardItem{it}})...)
+	want := []string{"☐ 2 Check the release notes for errors of every k…", "☐ 1 one",
+		"☐ 2 Check the release notes fo… (Ann), waits for 1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

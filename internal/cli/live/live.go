@@ -127,8 +127,9 @@ func (v *View) event(e troupe.Event) {
 			v.line(a, "│", console.Line(Team(b), v.room(160)))
 		}
 	case troupe.BoardChanged:
+		v.board.Width = v.room(160)
 		for _, l := range v.board.Take(b) {
-			v.line(a, "│", console.Line(l, v.room(160)))
+			v.line(a, "│", l)
 		}
 	case troupe.Ended:
 		v.ended(e.Session, a, b.Outcome)

@@ -76,7 +76,7 @@ func compare(ctx context.Context, r repo, from, to string, form Form) (text stri
 	case ToApply:
 		args, out.Limit = append(args, "--binary", "--full-index"), patchMost
 	case Stat:
-		args = append(args, "--stat=100")
+		args = append(args, "--stat=100", "--no-renames") // as it is counted everywhere else
 	}
 	if err := r.runner.Stream(ctx, &out, append(args, from, to, "--")...); err != nil {
 		return "", false, fmt.Errorf("git diff: %w", err)

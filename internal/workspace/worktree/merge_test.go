@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -119,6 +120,14 @@ func TestDiff(t *testing.T) {
 			t.Errorf("%v\n%s", err, stat)
 		}
 		b.close(ws)
+	}
+	// A file that was moved counts as a list and a merge count it.
+	moved := b.made("moved")
+	b.git(moved.Top, "mv", "a.txt", "b.txt")
+	m := b.merge(moved, Into{})
+	sums := fmt.Sprintf("%d files changed, %d insertions(+), %d deletions(-)", m.Files, m.Added, m.Removed)
+	if stat, _, err := b.k.Diff(t.Context(), moved, Stat); err != nil || m.Files != 2 || !strings.Contains(stat, sums) {
+		t.Errorf("%v, not %s:\n%s", err, sums, stat)
 	}
 	big := b.made("big")
 	put(t, filepath.Join(big.Top, "new.txt"), strings.Repeat("line\n", 1<<19))

@@ -67,6 +67,7 @@ type agent struct {
 	open       bool
 	shared     bool // its frame was open beside another
 	background bool
+	idle       bool     // it was born so: its first run is nothing to tell
 	notes      []string // what of its definition does not hold
 	plan       string   // the file of the plan that it writes, which is shown when it asks about it
 	fault      string   // what its last model call failed with for good, which was shown
@@ -114,6 +115,7 @@ func (v *View) Event(e troupe.Event) {
 	case troupe.Created:
 		a.name, a.kind, a.title, a.parent = b.Name, b.Profile.Kind(), b.Title, b.Parent
 		a.notes, a.color = b.Profile.Notes, b.Profile.Color
+		a.background, a.idle = b.Background, b.Profile.Team != "" && !b.Coord.OfCall()
 		a.plans(b.Authority)
 	case troupe.Started:
 		v.started(a, b)
@@ -167,6 +169,7 @@ func (v *View) remark(a *agent, body troupe.Body) {
 		}
 		wrapped(v, a, "", "~ the conversation was shortened: ", 2, why)
 	case troupe.BoardChanged:
+		v.board.Width = v.room(ansi.StringWidth(v.prefix(a)))
 		for _, l := range v.board.Take(b) {
 			v.line(a, "", l)
 		}
@@ -206,7 +209,7 @@ func changed(b troupe.AuthorityChanged) string {
 func (a *agent) called() string { return cmp.Or(a.name, a.title, a.kind) }
 
 func (v *View) started(a *agent, b troupe.Started) {
-	if v.isMain(a) {
+	if v.isMain(a) || a.idle && b.Run == 1 {
 		return
 	}
 	text := fmt.Sprintf("#%d %s", a.num, console.Line(a.called(), 0))
@@ -217,7 +220,12 @@ func (v *View) started(a *agent, b troupe.Started) {
 	if b.Run > 1 {
 		mark += " (goes on)"
 	}
-	v.put(v.edge(a, "┌─ ") + v.named(a, 0, nameFit(v, text, 3+ansi.StringWidth(mark))) + v.paint(2, mark))
+	line := v.edge(a, "┌─ ") + v.named(a, 0, nameFit(v, text, 3+ansi.StringWidth(mark))) + v.paint(2, mark)
+	if beside := ansi.StringWidth(line) + 2; a.title != "" && !strings.EqualFold(a.title, a.called()) &&
+		(v.o.Width == 0 || v.o.Width-beside >= shortest) {
+		line += v.paint(2, ": "+v.fit(console.Line(a.title, 0), beside))
+	}
+	v.put(line)
 	if !a.open {
 		a.open = true
 		v.open++
@@ -340,6 +348,9 @@ func (v *View) failed(a *agent, at time.Time, b troupe.ModelFailed) {
 }
 
 func (v *View) ended(a *agent, o troupe.Outcome) {
+	if a.idle && o.Run == 1 {
+		return
+	}
 	if v.isMain(a) {
 		v.endReply()
 	}

@@ -455,6 +455,47 @@ func TestSaysWhat(t *testing.T) {
 	}
 }
 
+// TestBornIdle: a member that a team begins with has not worked by being there. Its beginning says what it is for, and
+// the end of one that nobody waits for whose it is.
+func TestBornIdle(t *testing.T) {
+	t.Parallel()
+	end := func(run int) troupe.Ended {
+		e := done(0, 0, 0)
+		e.Outcome.Run = run
+		return e
+	}
+	s := new(script).is("abc000000000", troupe.Created{Name: "Ann", Title: "reads the docs", Parent: root,
+		Background: true, Profile: troupe.Profile{Type: "Explore", Beginning: troupe.Beginning{Team: "rel"}}},
+		troupe.Started{Run: 1}, end(1))
+	if got := play(s, render.Options{Local: time.UTC}); got != "" {
+		t.Errorf("it is nothing to tell:\n%s", got)
+	}
+	s.is("abc000000000", troupe.Started{Run: 2}, end(2))
+	want := "┌─ #1 Ann · Explore (goes on): reads the docs\n└─ done · 0 tool uses · 0 tokens · 0.0 s · Ann\n"
+	if got := play(s, render.Options{Local: time.UTC}); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	want = "┌─ #1 Ann · Explore (goes on): reads the d…\n└─ done · 0 tool uses · 0 tokens · 0.0 s\n"
+	if got := play(s, render.Options{Local: time.UTC, Width: 43}); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestAnsweredByYou: by which process a person answered is for the log: it may be a pane beside this one.
+func TestAnsweredByYou(t *testing.T) {
+	t.Parallel()
+	pane := troupe.Caller{Name: "you", Process: 7}
+	for want, b := range map[string]troupe.RequestAnswered{
+		"you":                  {By: pane.String(), Caller: &pane},
+		"the lead of the team": {By: "the lead of the team", Caller: &pane, Lead: true},
+		"a rule":               {By: "a rule"},
+	} {
+		if got := render.AnsweredBy(b); got != want {
+			t.Errorf("%+v: %s, want %s", b, got, want)
+		}
+	}
+}
+
 func TestFind(t *testing.T) {
 	t.Parallel()
 	v := render.New(root, render.Options{})

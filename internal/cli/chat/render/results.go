@@ -219,6 +219,14 @@ func splitLines(s string) []string {
 	return strings.Split(s, "\n")
 }
 
+// AnsweredBy names who answered, without the process from which a person did: that may be a pane of their own.
+func AnsweredBy(b troupe.RequestAnswered) string {
+	if b.Caller != nil && b.By == b.Caller.String() {
+		b.By = b.Caller.Name
+	}
+	return console.Line(b.By, 30)
+}
+
 // answered writes who answered a request, and what: to questions all that was said, for the questions stand above.
 func answered(v *View, a *agent, b troupe.RequestAnswered) {
 	call, known := a.calls[troupe.Coord{Reply: b.Reply, Call: b.Call}]
@@ -227,7 +235,7 @@ func answered(v *View, a *agent, b troupe.RequestAnswered) {
 			Questions []troupe.Question `json:"questions"`
 		}
 		_ = json.Unmarshal([]byte(call.Input), &in) // a question of a server has none
-		v.line(a, "answered by "+console.Line(b.By, 30)+":", "")
+		v.line(a, "answered by "+AnsweredBy(b)+":", "")
 		for i, s := range b.Said {
 			lead := fmt.Sprintf("  %d. ", i+1)
 			if i < len(in.Questions) && in.Questions[i].Header != "" {
@@ -245,7 +253,7 @@ func answered(v *View, a *agent, b troupe.RequestAnswered) {
 	if b.Effect != troupe.Allow {
 		what = v.paint(31, "denied") + " by "
 	}
-	what += console.Line(b.By, 30)
+	what += AnsweredBy(b)
 	about := b.Note
 	if known && about == "" {
 		about = call.Name + " " + live.What(call, v.o.Cwd)

@@ -372,6 +372,7 @@ func (w *Work) Rows(now time.Time, all bool) []string {
 		rows = append(rows[:maxRows], w.view.paint(2, fmt.Sprintf("… and %d more at work; /tasks lists them", more)))
 	}
 	if w.Live(w.view.root) && !all {
+		w.board.Width = w.view.room(3)
 		for _, l := range w.board.Short(boardRows) {
 			rows = append(rows, w.view.paint(2, "  "+w.view.fit(l, 3)))
 		}
