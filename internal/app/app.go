@@ -103,7 +103,7 @@ const databaseVariable = "TROUPE_DATABASE"
 
 // openStore opens what keeps the sessions: a file of the home, unless the environment names a server.
 func openStore(ctx context.Context, a *App) (err error) {
-	if address, _ := a.env.Lookup(databaseVariable); address != "" {
+	if address, ok := a.env.Lookup(databaseVariable); ok && address != "" {
 		db, err := postgres.Open(ctx, address, postgres.Options{})
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"compress/zlib"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -74,6 +75,21 @@ func TestAway(t *testing.T) {
 	}
 }
 
+// fat makes a tree of one large file under many names: few bytes that stand for gigabytes.
+func (b *bench) fat(dir string) string {
+	b.t.Helper()
+	put(b.t, filepath.Join(dir, "zeros"), "")
+	if err := os.Truncate(filepath.Join(dir, "zeros"), 100<<20); err != nil {
+		b.t.Fatal(err)
+	}
+	id := b.git(dir, "hash-object", "-w", "zeros")
+	var list strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&list, "100644 blob %s\tn%02d\n", id, i)
+	}
+	return b.feedIn(dir, list.String(), "mktree")
+}
+
 // TestAwayRefuses: of what an enemy says of a workspace nothing leads out of its folder, and what is not whole is
 // refused.
 func TestAwayRefuses(t *testing.T) {
@@ -108,6 +124,8 @@ func TestAwayRefuses(t *testing.T) {
 		"a head that its base is not on": func(a *Away) []byte { a.Head = a.Kept[keptHead]; return pack },
 		"no head below its base":         func(a *Away) []byte { a.Head = ""; return pack },
 		"a pack that unfolds":            func(*Away) []byte { return withBomb(t, pack) },
+		"a commit of trees in trees":     func(a *Away) []byte { a.Kept[keptSaved] = other.bomb(other.dir, 9); return pack },
+		"a file under too many names":    func(a *Away) []byte { a.Kept[keptSaved] = other.fat(other.dir); return pack },
 		"half a pack":                    func(*Away) []byte { return pack[:len(pack)/2] },
 		"no pack":                        func(*Away) []byte { return nil },
 		"a pack that was changed": func(*Away) []byte {
