@@ -77,8 +77,8 @@ func (m meddled) View(ctx context.Context, fn func(store.Reader) error) error {
 	return err
 }
 
-// TestExportOfMoved: a session that is gone on with while it is exported is refused: what is in the file would be of two
-// times.
+// TestExportOfMoved: a session that is gone on with while it is exported is refused: what is in the file would be of
+// two times.
 func TestExportOfMoved(t *testing.T) {
 	t.Parallel()
 	data, root, _ := exportedFile(t)

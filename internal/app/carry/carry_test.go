@@ -387,8 +387,8 @@ func TestLeftOut(t *testing.T) {
 	had := strings.Fields(string(want))
 	for _, name := range out {
 		if !slices.Contains(had, name) {
-			t.Errorf("%s does not come, and nobody has decided so: put it into the table of what comes, or write it down "+
-				"with -update", name)
+			t.Errorf("%s does not come, and nobody has decided so: put it into the table of what comes, or write it "+
+				"down with -update", name)
 		}
 	}
 	for _, name := range had {
