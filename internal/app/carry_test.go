@@ -535,8 +535,8 @@ func TestImportGivesNothing(t *testing.T) {
 			}
 			if st.Session.Cwd != dir || st.Session.AsleepAt.IsZero() || st.Authority.Mode != "" ||
 				st.Profile.Mode != "" ||
-				st.Profile.Sandbox != "" || st.Profile.Merge != "" || st.Profile.Memory != nil || len(st.Files) > 0 ||
-				len(turn.Open(&st)) > 0 ||
+				st.Profile.Sandbox != "" || st.Profile.Merge != "" ||
+				st.Profile.Memory != nil || len(st.Files) > 0 || len(turn.Open(&st)) > 0 ||
 				slices.Contains(st.Profile.Tools, "Write") || st.Settings.Given != (troupe.Given{}) ||
 				st.Profile.Source != "another home" {
 				t.Errorf("%s: %+v in %s", id, st.Authority, st.Session.Cwd)
@@ -598,8 +598,8 @@ func TestImportOverAPlan(t *testing.T) {
 	data, root, _ := exportedFile(t)
 	a := openHome(t, t.TempDir())
 	plan := plansOf(a).File(troupe.Session{ID: root, Root: root, Name: "job"})
-	if err := errors.Join(os.MkdirAll(filepath.Dir(plan), 0o700),
-		os.WriteFile(plan, []byte("mine"), 0o600)); err != nil {
+	err := errors.Join(os.MkdirAll(filepath.Dir(plan), 0o700), os.WriteFile(plan, []byte("mine"), 0o600))
+	if err != nil {
 		t.Fatal(err)
 	}
 	imported := func(name string) error {
@@ -607,9 +607,9 @@ func TestImportOverAPlan(t *testing.T) {
 			wire.Import{Cwd: t.TempDir(), Model: "script:s.yaml", Name: name})
 		return err
 	}
-	err := imported("")
-	if user, ok := errors.AsType[*troupe.UserError](err); !ok ||
-		!strings.Contains(user.Problem, plan+" is there already") {
+	err = imported("")
+	user, ok := errors.AsType[*troupe.UserError](err)
+	if !ok || !strings.Contains(user.Problem, plan+" is there already") {
 		t.Errorf("it was said: %v", err)
 	}
 	if _, err := a.trees.session(t.Context(), root); !isNotFound(err) {

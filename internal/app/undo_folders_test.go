@@ -2,10 +2,12 @@ package app
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/content"
 	"github.com/troupe-dev/troupe/internal/workspace/worktree"
 )
 
@@ -76,5 +78,24 @@ func TestMergeIntoAgentsFolder(t *testing.T) {
 				t.Errorf("gone: %v", gone)
 			}
 		})
+	}
+}
+
+// damaged is a keeper whose contents are not what they were.
+type damaged struct{ pasts }
+
+func (damaged) Content(context.Context, troupe.Workspace, string) ([]byte, error) {
+	return []byte("another"), nil
+}
+
+// TestDamagedPast: what a checkpoint holds is given out only if it is what its name says.
+func TestDamagedPast(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]error{"another": nil, "the one that was": content.ErrDamaged} {
+		hash := troupe.ContentHash([]byte(text))
+		from := past{store: content.In(t.TempDir()), keeper: damaged{}, blobs: map[string]blob{hash: {}}}
+		if _, err := from.get(t.Context(), hash); !errors.Is(err, want) {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }

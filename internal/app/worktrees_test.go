@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
@@ -335,6 +336,10 @@ func TestMergeStopped(t *testing.T) {
 		!strings.Contains(out.Stopped, "b.txt") || !strings.Contains(out.Undo, "--merge 1") {
 		t.Errorf("%+v", out)
 	}
+	if merges, err := mergeJournal(p.a, p.root).read(); err != nil || len(merges) != 1 || len(merges[0].Files) != 1 ||
+		merges[0].Files[0].Path != p.path("a.txt") {
+		t.Errorf("an undo would be of %+v, %v", merges, err)
+	}
 	for name, want := range map[string]string{"a.txt": "the agent's\n", "b.txt/mine": "meanwhile\n"} {
 		if got, err := os.ReadFile(p.path(name)); string(got) != want {
 			t.Errorf("%s: %q, %v", name, got, err)
@@ -360,6 +365,10 @@ func TestHandBackToOwn(t *testing.T) {
 	p.begin("r00t00000001", "go")
 	g := p.a.newGuard(t.Context())
 	defer g.close() //nolint:errcheck // it holds nothing
+	_, err := merger{p.a, g}.HandBack(t.Context(), tool.Env{Session: own, Cwd: p.dir}, "theirs", nil)
+	if err == nil || !strings.Contains(err.Error(), "a.txt conflicts too by now") {
+		t.Errorf("what was not judged: %v", err)
+	}
 	for root, want := range map[troupe.SessionID]string{p.root: "no worktree of an agent of yours", own: ""} {
 		_, err := merger{p.a, g}.HandBack(t.Context(), tool.Env{Session: root, Cwd: p.dir}, "theirs",
 			[]string{p.path("a.txt")})
@@ -427,5 +436,64 @@ func TestNumberOfAgent(t *testing.T) {
 	inTree(t, p, "another")
 	if _, err := p.look().one(t.Context(), query("#1")); !errors.Is(err, troupe.ErrAmbiguous) {
 		t.Errorf("a number of two trees: %v", err)
+	}
+}
+
+// TestMergeByAClockSetBack: a merge is behind what the session did before it, whatever the clock says.
+func TestMergeByAClockSetBack(t *testing.T) {
+	t.Parallel()
+	p := repositoryPlay(t)
+	first := inTree(t, p, "first", "a.txt")
+	second := inTreeAs(t, p, 1, "second")
+	writeFile(t, filepath.Join(second.Top, "b.txt"), "the agent's\n")
+	for _, w := range []troupe.Workspace{first, second} {
+		if _, err := p.look().MergeWorktree(t.Context(), wire.WorktreeMerge{
+			WorktreeQuery: wire.WorktreeQuery{Cwd: p.dir, Name: w.Name}}); err != nil {
+			t.Fatal(err)
+		}
+		*p.now = p.now.Add(-time.Hour)
+	}
+	merges, err := mergeJournal(p.a, p.root).read()
+	if err != nil || len(merges) != 2 || !merges[1].At.After(merges[0].At) {
+		t.Errorf("%+v, %v", merges, err)
+	}
+}
+
+// TestFailedWriteDeclinesNothing: where a merge that takes the folder's side of a file cannot write the others, that
+// side is not declined, whoever merges.
+func TestFailedWriteDeclinesNothing(t *testing.T) {
+	t.Parallel()
+	p := repositoryPlay(t)
+	w := inTree(t, p, "fails", "a.txt", "b.txt", "c.txt")
+	p.put("a.txt", "mine\n")
+	g := p.a.newGuard(t.Context())
+	defer g.close() //nolint:errcheck // it holds nothing
+	declined := func() []string {
+		t.Helper()
+		m, err := p.a.keeper.Merge(t.Context(), w, worktree.Into{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Declined
+	}
+	call, err := merger{p.a, g}.Merge(tool.Env{Session: p.root, Cwd: p.dir}, "fails", wire.TakeMine)
+	look := p.look()
+	merged, _, lerr := look.merge(t.Context(), w, wire.TakeMine, false)
+	if err = errors.Join(err, lerr); err != nil || len(merged.Changes) != 2 || len(merged.Own) != 1 {
+		t.Fatalf("%+v, %v", merged, err)
+	}
+	p.put("c.txt/mine", "meanwhile\n") // in the way of the second file
+	var out wire.MergedWorktree
+	if err := look.bring(t.Context(), w, merged, merged.Changes, true, &out); err != nil || out.Stopped == "" {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if got := declined(); len(got) > 0 {
+		t.Errorf("a person's has declined %v", got)
+	}
+	if _, err := call.Apply(t.Context(), func([]byte) (string, error) { return "", nil }); err == nil {
+		t.Error("the agent's is written")
+	}
+	if got := declined(); len(got) > 0 {
+		t.Errorf("an agent's has declined %v", got)
 	}
 }

@@ -388,8 +388,7 @@ func TestLeftOut(t *testing.T) {
 	for _, name := range out {
 		if !slices.Contains(had, name) {
 			t.Errorf("%s does not come, and nobody has decided so: put it into the table of what comes, or write it "+
-				"down "+
-				"with -update", name)
+				"down with -update", name)
 		}
 	}
 	for _, name := range had {
@@ -430,8 +429,7 @@ func TestWhatHoldsOn(t *testing.T) {
 	t.Parallel()
 	log := strings.ReplaceAll(aLog, `{"authority":{"mode":"acceptEdits"}}`,
 		`{"authority":{"mode":"plan","planning":{"before":"bypassPermissions","file":"/there/plan"}}}`)
-	log = strings.ReplaceAll(log, `"kind":"prompt","blocks"`,
-		`"kind":"prompt","sent_at":"2999-01-02T03:04:05Z","blocks"`)
+	log = strings.ReplaceAll(log, `"kind":"prompt","blocks"`, `"kind":"prompt","sent_at":"2999-01-02T03:04:05Z","blocks"`)
 	log = strings.ReplaceAll(log, `"at":"2026-`, `"at":"2999-`) +
 		`{"seq":8,"at":"2999-01-02T03:04:05Z","kind":"hook.ran","body":{"event":"` + string(troupe.HookPrompt) +
 		`","effect":"` + string(troupe.HookDenied) + `","mail":"p"}}` + "\n"
