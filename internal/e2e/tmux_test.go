@@ -224,8 +224,8 @@ func TestPain40Panes(t *testing.T) {
 	w.audit("job")
 }
 
-// TestTmuxAsleep: a session that is put away from another terminal takes its panes with it; one that stays, for the sake
-// of words that were not sent, says how the session goes on, as does `troupe attach`.
+// TestTmuxAsleep: a session that is put away from another terminal takes its panes with it; one that stays, for the
+// sake of words that were not sent, says how the session goes on, as does `troupe attach`.
 func TestTmuxAsleep(t *testing.T) {
 	t.Parallel()
 	w := newWindow(t)

@@ -198,8 +198,8 @@ func TestAttachAgent(t *testing.T) {
 	}
 }
 
-// TestAsleepViewer: a viewer whose session is put away, by its process or when none has it any more, says how it goes on,
-// and so does one that comes later.
+// TestAsleepViewer: a viewer whose session is put away, by its process or when none has it any more, says how it goes
+// on, and so does one that comes later.
 func TestAsleepViewer(t *testing.T) {
 	t.Parallel()
 	f := newLooked(t)
