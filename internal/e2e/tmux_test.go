@@ -224,6 +224,32 @@ func TestPain40Panes(t *testing.T) {
 	w.audit("job")
 }
 
+// TestTmuxAsleep: a session that is put away from another terminal takes its panes with it; one that stays, for the
+// sake of words that were not sent, says how the session goes on, as does `troupe attach`.
+func TestTmuxAsleep(t *testing.T) {
+	t.Parallel()
+	w := newWindow(t)
+	w.begin(160, 45, "team", "mend it", "--team", "t", "--model", "script:../s.yaml", "--name", "job")
+	w.titles("Ann · asking, Ben · working, Carl · idle")
+	ann, ben := w.pane("Ann"), w.pane("Ben")
+	w.tmux("send-keys", "-t", ann, "n, not that", "Enter")
+	w.titles("Ann · idle, Ben · working, Carl · idle")
+	w.tmux("send-keys", "-t", ben, "half a thought")
+	w.says(ben, "half a thought")
+	if r := w.troupe("sleep", "job", "--now"); r.code != 0 {
+		t.Fatal(r.errOut)
+	}
+	w.titles("Ben · asleep")
+	w.says(ben, "Its session is asleep.")
+	if screen := w.screen(ben); strings.Contains(screen, "--resume") {
+		t.Errorf("the pane advises what is refused:\n%s", screen)
+	}
+	w.tmux("send-keys", "-t", ben, "C-c", "C-c")
+	w.titles("")
+	w.tmux("respawn-pane", "-k", "-t", "%0", "-c", w.dir, binary, "attach", "job/Ann")
+	w.says("%0", "Its session is asleep. What you write waits until you wake it: troupe wake ")
+}
+
 // TestTmuxSmall: in a window of the usual size the conversation keeps 15 rows, and who has no pane is named; a window
 // that becomes narrower leaves it 60 columns.
 func TestTmuxSmall(t *testing.T) {

@@ -135,6 +135,10 @@ func (ts *tasks) answerTo(tx store.Reader, in troupe.SendMessage) (m troupe.Mail
 	if err != nil {
 		return m, err
 	}
+	if in.Approve && r.Kind == troupe.RequestPlan && leadCarriesOut(ts.a.tree, ts.a.id) && r.Lead != troupe.LeadMay {
+		return m, &unsentError{"Your mode allows it now, but it did not when this was asked, and that counts: your yes " +
+			"does not. It is for the user to say. Your no would count"}
+	}
 	if in.Approve && (r.Lead != troupe.LeadMay ||
 		r.Kind == troupe.RequestPlan && !leadCarriesOut(ts.a.tree, ts.a.id)) {
 		return m, &unsentError{"your own mode does not allow by itself what is asked for, so that your yes does not " +

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -108,6 +109,7 @@ func TestLeadsWord(t *testing.T) {
 		then         []func(*process) // a minute after the other
 		asked        string           // the result of the call that asks
 		told         string           // the result of the lead's answer, if there is one
+		at           int              // the reply with that answer; 0 is the fourth
 		edited       bool
 	}{
 		"plan, yes": {lead: troupe.ModeAcceptEdits, member: troupe.ModePlan, main: leadOf("Answer:X plan 1.0 yes"),
@@ -118,10 +120,18 @@ func TestLeadsWord(t *testing.T) {
 			asked: "The lead of your team did not approve the plan, and said:", told: "it goes on with your answer"},
 		"plan, a yes beyond its mode": {lead: troupe.ModeDefault, member: troupe.ModePlan, askFor: time.Hour,
 			main: leadOf("Answer:X plan 1.0 yes"), x: plan, asked: "there was no answer in time",
-			told: "your yes does not count"},
+			told: "your own mode does not allow by itself what is asked for, so that your yes does not count"},
 		"plan, a yes beyond its mode, and a person's": {lead: troupe.ModeDefault, member: troupe.ModePlan,
 			askFor: time.Hour, main: leadOf("Answer:X plan 1.0 yes"), x: plan, then: []func(*process){person},
-			asked: "The user approved the plan", told: "your yes does not count"},
+			asked: "The user approved the plan",
+			told:  "your own mode does not allow by itself what is asked for, so that your yes does not count"},
+		"plan, its mode is wide enough by then": {lead: troupe.ModeDefault, member: troupe.ModePlan, askFor: time.Hour,
+			main: append(leadOf(), call("Answer:X plan 1.0 yes"), say("ok")), x: plan,
+			then: []func(*process){setMode(troupe.ModeAcceptEdits), func(p *process) {
+				p.send(troupe.Mail{To: p.root, Kind: troupe.MailPrompt, Caller: &you,
+					Blocks: []troupe.Block{troupe.Text("answer it")}})
+			}}, asked: "there was no answer in time", at: 5, told: "Your mode allows it now, but it did not when this was " +
+				"asked, and that counts: your yes does not"},
 		"plan, a yes past the tool": {lead: troupe.ModeDefault, member: troupe.ModePlan, askFor: time.Hour,
 			main: leadOf(), x: plan, then: []func(*process){mail("00000000root", 1, true)},
 			asked: "there was no answer in time"},
@@ -181,7 +191,7 @@ func TestLeadsWord(t *testing.T) {
 				t.Errorf("%s: %q is not in %q", name, tt.asked, got)
 			}
 			if tt.told != "" {
-				if got := h.result(h.root, 4, 0); !strings.Contains(got, tt.told) {
+				if got := h.result(h.root, cmp.Or(tt.at, 4), 0); !strings.Contains(got, tt.told) {
 					t.Errorf("%s: the lead is told %q", name, got)
 				}
 			}

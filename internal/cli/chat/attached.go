@@ -26,6 +26,7 @@ type attached struct {
 	status troupe.Status
 	owner  wire.Owner
 	run    bool // a live process has the tree in hand
+	asleep bool // it was put away
 	lost   bool // what is followed has lost the process that it came from, which may still be ending
 	title  string
 	over   bool         // nothing is followed: that has failed
@@ -95,6 +96,8 @@ func (a *attached) follow(e troupe.Event) {
 // state is the one word for what the agent is at.
 func (a *attached) state(working, asked bool) string {
 	switch {
+	case a.asleep:
+		return "asleep"
 	case !a.run:
 		return "no process"
 	case asked:
@@ -121,7 +124,8 @@ func attachTo(ctx context.Context, v *conversation, s wire.Session) error {
 		return err
 	}
 	a := &attached{agent: s.ID, kind: s.Type, status: s.Status, owner: now.Owner, run: now.Running,
-		team: slices.ContainsFunc(team.Members, func(m wire.Teammate) bool { return m.ID == s.ID })}
+		asleep: sleeps(now),
+		team:   slices.ContainsFunc(team.Members, func(m wire.Teammate) bool { return m.ID == s.ID })}
 	if a.name = s.Name; a.name == "" {
 		a.name = s.Path
 	}
@@ -180,8 +184,14 @@ func introduce(v *conversation, s wire.Session, rows []string) {
 	}
 }
 
+// sleeps reports whether a tree was put away.
+func sleeps(t wire.Tree) bool { return len(t.Sessions) > 0 && !t.Sessions[0].AsleepAt.IsZero() }
+
 // unrun says what a session that no process runs means to who looks at it.
 func unrun(v *conversation, what string) string {
+	if v.tree.attached.asleep {
+		return fmt.Sprintf("Its session is asleep. What you write waits until you wake it: troupe wake %s", v.tree.root)
+	}
 	return fmt.Sprintf("%s. What you write waits until one goes on with it: troupe --resume %s", what, v.tree.root)
 }
 
@@ -219,14 +229,14 @@ func hosted(ctx context.Context, v *conversation, later bool) {
 	case err != nil:
 		v.complain(err)
 		return
-	case now.Running == a.run && (!a.run || now.Owner == a.owner):
+	case now.Running == a.run && sleeps(now) == a.asleep && (!a.run || now.Owner == a.owner):
 		if a.lost && a.run && later {
 			followAgain(ctx, v) // it is there
 		}
 		return
 	}
 	was := a.owner
-	a.run, a.owner, a.lost = now.Running, now.Owner, false
+	a.run, a.asleep, a.owner, a.lost = now.Running, sleeps(now), now.Owner, false
 	v.board.still = !a.run
 	for _, s := range now.Sessions {
 		if s.ID == a.agent {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
@@ -19,6 +20,7 @@ type looked struct {
 	*fake
 	t    *testing.T
 	left bool          // no process has it any more
+	away bool          // it was put away
 	lost chan struct{} // has an element when the stream has lost the process that it comes from
 	// looks and follows count how often it was asked for the tree and for a stream.
 	looks, follows int
@@ -66,6 +68,9 @@ func (f *looked) Tree(ctx context.Context, id troupe.SessionID) (wire.Tree, erro
 		s.Seq, s.Status = f.seq[s.ID], troupe.Completed
 		if f.live[s.ID] {
 			s.Status = troupe.Running
+		}
+		if f.away {
+			s.AsleepAt = time.Unix(1, 0)
 		}
 	}
 	return out, err
@@ -191,6 +196,31 @@ func TestAttachAgent(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAsleepViewer: a viewer whose session is put away, by its process or when none has it any more, says how it goes
+// on, and so does one that comes later.
+func TestAsleepViewer(t *testing.T) {
+	t.Parallel()
+	f := newLooked(t)
+	p := sitBefore(t, f, 100)
+	p.Titled("Alice · idle")
+	f.mu.Lock()
+	f.left = true
+	f.mu.Unlock()
+	f.cut()
+	p.Titled("Alice · no process")
+	f.mu.Lock()
+	f.away = true
+	f.mu.Unlock()
+	p.shows("Its session is asleep. What you write waits until you wake it: troupe wake " + string(rootID))
+	p.Titled("Alice · asleep")
+	p.Keys("\x04")
+	p.leaves()
+	q := sitBefore(t, f, 100)
+	q.shows("Its session is asleep. What you write waits until you wake it: troupe wake " + string(rootID))
+	q.Keys("\x04")
+	q.leaves()
 }
 
 // TestPain40StaleViewer: a viewer whose session has lost its process says so at once, shows nothing as at work, keeps

@@ -180,6 +180,7 @@ func hold(ctx context.Context, v *conversation, begin func() error) (err error) 
 		case err := <-ended:
 			if errors.Is(err, troupe.ErrAsleep) {
 				v.say(console.Asleep(string(v.tree.root)).Error())
+				v.leave = true // its panes go as they do with /sleep
 				return nil
 			}
 			if err != nil {

@@ -187,7 +187,7 @@ func describeEvent(e troupe.Event) string {
 	case troupe.ModelChanged:
 		return line("goes on with %s: %s", b.Model, b.Why)
 	case troupe.AuthorityChanged:
-		text := line("authority is now mode %s with %d rules", b.Authority.Mode, len(b.Authority.Rules))
+		text := line("authority is now %s with %d rules", console.Mode(b.Authority.Mode), len(b.Authority.Rules))
 		if b.By != "" {
 			text += "; " + console.Line(b.By, 0)
 		}

@@ -428,6 +428,14 @@ func Model(full string) string {
 	return Middle(Line(full, 0), modelWidth)
 }
 
+// Mode says in which mode an agent is.
+func Mode(m troupe.Mode) string {
+	if m == "" {
+		return "the mode of the agent above it"
+	}
+	return "mode " + string(m)
+}
+
 // modelWidth is enough for every model of a provider; the file of a script may have a longer name.
 const modelWidth = 60
 

@@ -202,7 +202,7 @@ func changed(b troupe.AuthorityChanged) string {
 	if strings.HasPrefix(b.By, "mode ") {
 		return b.By
 	}
-	return fmt.Sprintf("mode %s (%s)", b.Authority.Mode, b.By)
+	return fmt.Sprintf("%s (%s)", console.Mode(b.Authority.Mode), b.By)
 }
 
 // called is the one name that an agent has wherever it is shown.

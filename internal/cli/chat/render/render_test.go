@@ -442,6 +442,7 @@ func TestSaysWhat(t *testing.T) {
 			Rules: []troupe.Rule{rule}}, By: "mode plan"}},
 		{Session: root, Body: troupe.AuthorityChanged{Authority: troupe.Authority{Mode: "acceptEdits"},
 			By: "the approval of the plan by you"}},
+		{Session: root, Body: troupe.AuthorityChanged{By: "the approval of the plan by the lead of the team"}},
 	} {
 		e.Seq = int64(i + 1)
 		v.Event(e)
@@ -449,7 +450,8 @@ func TestSaysWhat(t *testing.T) {
 	const want = "└─ 1 done · 0 tool uses · 0 tokens · 0.0 s · kid\n" +
 		"permissions changed: Bash(go test *) is allowed from now on (granted by you)\n" +
 		"permissions changed: mode plan\n" +
-		"permissions changed: mode acceptEdits (the approval of the plan by you)\n"
+		"permissions changed: mode acceptEdits (the approval of the plan by you)\n" +
+		"permissions changed: the mode of the agent above it (the approval of the plan by the lead of the team)\n"
 	if got, _ := v.Take(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
