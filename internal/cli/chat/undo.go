@@ -97,11 +97,11 @@ func planUndo(ctx context.Context, v *conversation, args string) error {
 func targetOf(o wire.UndoOrder) string {
 	switch {
 	case o.Merge != "":
-		return " --merge " + console.Line(o.Merge, 64)
+		return " merge " + console.Line(o.Merge, 64)
 	case o.Redo:
-		return " --redo"
+		return " redo"
 	case o.Turn > 0:
-		return fmt.Sprintf(" --to %d", o.Turn)
+		return fmt.Sprintf(" %d", o.Turn)
 	}
 	return ""
 }
@@ -278,11 +278,17 @@ const undoCommands = 10
 
 func undoPlan(cwd string, u wire.Undo, about string, force, refused bool) string {
 	var b strings.Builder
+	is := "is "
+	if refused && len(u.Files) > 0 {
+		is = "would be "
+	}
 	switch {
 	case u.Type == wire.RedoType:
-		b.WriteString("What the last undo put back is changed again:\n")
+		fmt.Fprintf(&b, "What the last undo put back %schanged again:\n", is)
+	case u.Merge != nil && len(u.Files) == 0:
+		fmt.Fprintf(&b, "Of the merge of %s nothing is left to take back.\n", console.Line(u.Merge.Name, 60))
 	case u.Merge != nil:
-		fmt.Fprintf(&b, "The merge of %s is taken back, and nothing else:\n", console.Line(u.Merge.Name, 60))
+		fmt.Fprintf(&b, "The merge of %s %staken back, and nothing else:\n", console.Line(u.Merge.Name, 60), is)
 	case u.Turn > 0:
 		if about != "" {
 			about = ", " + about
@@ -290,19 +296,18 @@ func undoPlan(cwd string, u wire.Undo, about string, force, refused bool) string
 		fmt.Fprintf(&b, "Back to before turn %d%s:\n", u.Turn, about)
 	}
 	for _, f := range u.Files {
-		what, is := "put back", "is "
-		if refused {
-			is = "would be "
-		}
+		what := "put back"
 		switch {
-		case f.Stays(force):
-			what, is = "stays: "+console.Line(f.Problem, 200), ""
+		case f.Action == wire.UndoRemove && u.Type == wire.RedoType:
+			what = "removed again"
 		case f.Action == wire.UndoRemove:
 			what = "removed; it was not there"
 		case f.Action == wire.UndoCreate:
 			what = "made again"
 		}
-		what = is + what
+		if what = is + what; f.Stays(force) {
+			what = "stays: " + console.Line(f.Problem, 200)
+		}
 		if f.Mixed && !f.Stays(force) {
 			what += "; what something else changed in between goes too"
 		}
@@ -313,7 +318,7 @@ func undoPlan(cwd string, u wire.Undo, about string, force, refused bool) string
 	for _, m := range u.Merges {
 		fmt.Fprintf(&b, "The merge of %s was made since, and is taken back too.\n", console.Line(m.Name, 60))
 	}
-	if len(u.Files) == 0 {
+	if len(u.Files) == 0 && (u.Merge == nil || u.Type == wire.RedoType) {
 		b.WriteString("  There is nothing to put back.\n")
 	}
 	for i, cmd := range u.Commands {

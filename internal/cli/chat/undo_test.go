@@ -108,10 +108,14 @@ func TestUndoForcedIsTheSame(t *testing.T) {
 	p.Keys("hello\r")
 	p.sees("1.5 s\n>")
 	p.Keys("/undo\r")
-	p.shows("/undo --to 1\n--force puts back")
-	for want, of := range map[string]wire.UndoOrder{" --merge 1.1": {Merge: "1.1"}, " --redo": {Redo: true}} {
+	p.shows("/undo 1 --force\nputs back")
+	for want, of := range map[string]wire.UndoOrder{" merge 1.1": {Merge: "1.1"}, " redo": {Redo: true}} {
 		if got := targetOf(of); got != want {
 			t.Errorf("%+v: %q", of, got)
+		}
+		of.Force = true // it means there what it says
+		if got, err := undoOrder(want + " --force"); err != nil || got != of {
+			t.Errorf("%s: %+v, %v", want, got, err)
 		}
 	}
 }
@@ -203,6 +207,28 @@ func TestUndoOrder(t *testing.T) {
 	}
 }
 
+// TestUndoPlanSaysWhatIs: the head of a plan does not say that something is done which the lines below it do not do.
+func TestUndoPlanSaysWhatIs(t *testing.T) {
+	t.Parallel()
+	merge := &wire.MergeRef{ID: "1", Name: "fixer"}
+	in := wire.UndoFile{Path: "/ws/a", Action: wire.UndoRemove, Obstacle: wire.ObstacleChanged, Problem: "it is new"}
+	gone := wire.UndoFile{Path: "/ws/b", Action: wire.UndoRemove}
+	for want, u := range map[string]wire.Undo{
+		"Of the merge of fixer nothing is left to take back.\n": {Merge: merge},
+		"The merge of fixer would be taken back, and nothing else:\n  a  +0 −0  stays: it is new\n" +
+			"  b  +0 −0  would be removed; it was not there\n": {Merge: merge, Files: []wire.UndoFile{in, gone}},
+		"What the last undo put back would be changed again:\n  a  +0 −0  stays: it is new\n": {Type: wire.RedoType,
+			Files: []wire.UndoFile{in}},
+		"What the last undo put back is changed again:\n  b  +0 −0  is removed again\n": {Type: wire.RedoType,
+			Merge: merge, Files: []wire.UndoFile{gone}},
+	} {
+		stays := len(u.Files) > 0 && u.Files[0].Obstacle != wire.ObstacleNone
+		if got := undoPlan("/ws", u, "", false, stays || len(u.Files) == 0); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	}
+}
+
 // TestUndoForced: what something else has changed is put back where that is asked for.
 func TestUndoForced(t *testing.T) {
 	t.Parallel()
@@ -217,7 +243,7 @@ func TestUndoForced(t *testing.T) {
 	p.Keys("hello\r")
 	p.sees("1.5 s\n>")
 	p.Keys("/undo\r")
-	p.sees("--to 1 --force puts back those that can be.\n>")
+	p.sees("/undo 1 --force puts back those that can be.\n>")
 	p.Keys("/undo --force\r")
 	p.sees("y/n + Enter?")
 	p.Keys("y\r")

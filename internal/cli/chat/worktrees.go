@@ -227,6 +227,9 @@ func mergeTree(ctx context.Context, v *conversation, words string) error {
 		return err
 	}
 	if !m.HandBack {
+		if v.tree != nil { // what is merged of this conversation's is taken back in it
+			out.Undo = strings.Replace(out.Undo, fmt.Sprintf("troupe undo %s --merge", v.tree.root), "/undo merge", 1)
+		}
 		return printed(v, func(c *console.Console) error { return c.Merged(out) })
 	}
 	var said string

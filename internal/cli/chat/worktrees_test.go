@@ -80,7 +80,7 @@ func (w fakeWorkspaces) MergeWorktree(_ context.Context, m wire.WorktreeMerge) (
 		return out, nil
 	}
 	out.Files, out.Added, out.Removed = []wire.MergedFile{{Path: "/ws/a.go", Action: wire.MergeChanged}}, 12, 3
-	out.Undo = "troupe undo m00000000000 1"
+	out.Undo = "troupe undo m00000000000 --merge 1"
 	return out, nil
 }
 

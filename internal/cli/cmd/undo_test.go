@@ -81,6 +81,17 @@ func TestPlanThatIsRefused(t *testing.T) {
 	}
 }
 
+// TestRedoRemovesAgain: what a redo removes was there, or it would not be removed.
+func TestRedoRemovesAgain(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	u := wire.Undo{Type: wire.RedoType, Files: []wire.UndoFile{{Path: "/src/Makefile", Action: wire.UndoRemove}}}
+	err := writePlan(&console.Console{Out: &out, Cwd: "/src"}, wire.Session{Cwd: "/src"}, u, false)
+	if err != nil || !strings.Contains(out.String(), "removed again\n") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
 // TestConfirm: only a yes is one.
 func TestConfirm(t *testing.T) {
 	t.Parallel()

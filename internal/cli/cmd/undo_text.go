@@ -45,13 +45,15 @@ func staying(u wire.Undo, force bool) (left int) {
 }
 
 // fileOutcome says in words what happens to a file.
-func fileOutcome(f wire.UndoFile, force bool) string {
+func fileOutcome(f wire.UndoFile, force, redo bool) string {
 	text := "put back"
 	switch {
 	case f.Stays(force):
 		return "stays: " + console.Line(f.Problem, 0)
 	case f.Action == wire.UndoRemove:
-		text = "removed (it was not there)"
+		if text = "removed (it was not there)"; redo {
+			text = "removed again"
+		}
 	case f.Action == wire.UndoCreate:
 		text = "made again"
 	}
@@ -81,7 +83,7 @@ func writePlan(c *console.Console, s wire.Session, u wire.Undo, force bool) erro
 		w := c.Table(console.Column{Title: "FILE"}, console.Column{Title: "LINES"},
 			console.Column{Title: "WHAT HAPPENS"})
 		for _, f := range u.Files {
-			what := fileOutcome(f, force)
+			what := fileOutcome(f, force, u.Type == wire.RedoType)
 			if refused(u, force) && !f.Stays(force) {
 				what = "would be " + what
 			}

@@ -66,7 +66,10 @@ func (c *Console) Merged(m wire.MergedWorktree) error {
 		if f.Uncommitted {
 			b.WriteString("  which is in no commit of yours")
 		}
-		if f.Over != nil {
+		switch {
+		case f.Over != nil && *f.Over == "" && f.Action == wire.MergeNew:
+			b.WriteString("  which was deleted here")
+		case f.Over != nil:
 			b.WriteString("  in place of " + cmp.Or(Line(worksOf(*f.Over), 0), "what was there"))
 		}
 		b.WriteString("\n")

@@ -123,6 +123,8 @@ func TestWriteMerged(t *testing.T) {
 		"commit a first.\n": {Branch: "there", Folder: "/p", Conflicts: []wire.WorktreeConflict{{Path: "/p/a"}}},
 		"removed  a  which is in no commit of yours\n": {Folder: "/p",
 			Files: []wire.MergedFile{{Path: "/p/a", Action: wire.MergeRemoved, Uncommitted: true}}},
+		"new      a  which was deleted here\n": {Folder: "/p",
+			Files: []wire.MergedFile{{Path: "/p/a", Action: wire.MergeNew, Over: new("")}}},
 		"git merge troupe/fixer\n": {Conflicts: []wire.WorktreeConflict{{Path: "/p/a"}}},
 	} {
 		var b strings.Builder

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -98,6 +99,9 @@ func misplaced(err error) error {
 
 // CountLines says how many lines a change of content adds and removes.
 func CountLines(before, after []byte) (added, removed int) {
+	if bytes.IndexByte(before, 0) >= 0 || bytes.IndexByte(after, 0) >= 0 {
+		return 0, 0 // as git counts what is not text
+	}
 	return change.CountLines(string(before), string(after))
 }
 

@@ -222,3 +222,17 @@ func TestStageNeedsPermission(t *testing.T) {
 		}
 	}
 }
+
+// TestCountLines: what is not text has no lines.
+func TestCountLines(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		before, after  string
+		added, removed int
+	}{{"a\nb\n", "a\nc\nd\n", 2, 1}, {"\x89PNG\x00\n", "\x89PNG\x00\x01\n", 0, 0}, {"", "\x00", 0, 0}} {
+		added, removed := files.CountLines([]byte(tt.before), []byte(tt.after))
+		if added != tt.added || removed != tt.removed {
+			t.Errorf("%q: +%d -%d", tt.after, added, removed)
+		}
+	}
+}

@@ -57,7 +57,7 @@ func TestHandBack(t *testing.T) {
 	conflicts("put back")
 	put(t, path, "uno\n2\n3\nfour\n5\n6\n7\n8\nneun\n")
 	conflicts("its own side as it was")
-	if c := b.merge(third, Into{}).Conflicts[0]; !strings.Contains(c.Why, "was handed it and kept its own side") {
+	if c := b.merge(third, Into{}).Conflicts[0]; !strings.Contains(c.Why, "was handed it and has resolved it") {
 		t.Errorf("it is not said that the agent has decided: %s", c.Why)
 	}
 	put(t, path, "1\n2\n3\nfour\n5\n6\n7\n8\nnine/neun\n")

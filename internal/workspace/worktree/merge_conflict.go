@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,6 +33,15 @@ func (m *merging) conflict(o *outcome, name string) Conflict {
 		}
 	}
 	stages, staged := o.stages[name]
+	for _, end := range o.aside { // under which git has the other side of a link beside a file
+		other := o.stages[name+end]
+		if plain, is := strings.CutSuffix(name, end); is {
+			other = o.stages[plain]
+		}
+		for i := range stages {
+			stages[i] = cmp.Or(stages[i], other[i])
+		}
+	}
 	base, ours, theirs := stages[0], stages[1], stages[2]
 	switch {
 	case len(c.Hunks) == 1:

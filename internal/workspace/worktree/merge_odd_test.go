@@ -103,7 +103,7 @@ func TestMergeWritesNothingElse(t *testing.T) {
 			"A.txt: its name is that of a.txt but for case, and this folder does not tell them apart"},
 		{"a pipe", "echo new > pipe", "mkfifo pipe", "pipe: an ignored or unreadable file is in its place"},
 		{"both the same", "echo new > n.txt; rm gone.txt", "echo new > n.txt; rm gone.txt", ""},
-		{"a link on one side", "echo new > l", "ln -s a.txt l", "l: one side moved it, or has a folder in its place"},
+		{"a link on one side", "echo new > l", "ln -s a.txt l", "l: a link on one side, a file on the other"},
 		{"other links", "ln -s a.txt l", "ln -s sub l", "l: both sides changed where the link leads"},
 	} {
 		b := b.again(t)

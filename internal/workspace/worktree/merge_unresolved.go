@@ -163,8 +163,8 @@ func (m *merging) unresolved(ctx context.Context, out *Merged) error {
 	return errors.Join(err, keptItsOwn(ctx, m, out))
 }
 
-// keptItsOwn says of what conflicts whether the agent was handed it already and has settled it for its own side: that
-// side against the caller's is the caller's to decide, and another hand-back would only ask the same again.
+// keptItsOwn says of what conflicts whether the agent was handed it already and has settled it: what it has
+// against the caller's side is the caller's to decide, and another hand-back would only ask the same again.
 func keptItsOwn(ctx context.Context, m *merging, out *Merged) error {
 	if len(m.rec.Handed) == 0 || len(out.Conflicts) == 0 {
 		return nil
@@ -193,7 +193,7 @@ func keptItsOwn(ctx context.Context, m *merging, out *Merged) error {
 	for i, c := range out.Conflicts {
 		name, _ := filepath.Rel(m.in.Folder, c.Path)
 		if e, ok := given[name]; ok && hasMarkers(texts[e.id], m.p.ws.Name) {
-			out.Conflicts[i].Why += "; " + m.p.ws.Name + " was handed it and kept its own side, which you can take"
+			out.Conflicts[i].Why += "; " + m.p.ws.Name + " was handed it and has resolved it, which you can take"
 		}
 	}
 	return err
