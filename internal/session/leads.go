@@ -136,7 +136,8 @@ func (ts *tasks) answerTo(tx store.Reader, in troupe.SendMessage) (m troupe.Mail
 		return m, err
 	}
 	if in.Approve && r.Kind == troupe.RequestPlan && leadCarriesOut(ts.a.tree, ts.a.id) && r.Lead != troupe.LeadMay {
-		return m, &unsentError{"Your mode allows it now, but it did not when this was asked, and that counts: your yes " +
+		return m, &unsentError{"Your mode allows it now, but it did not when this was asked, and that counts: your " +
+			"yes " +
 			"does not. It is for the user to say. Your no would count"}
 	}
 	if in.Approve && (r.Lead != troupe.LeadMay ||

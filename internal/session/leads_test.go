@@ -130,7 +130,8 @@ func TestLeadsWord(t *testing.T) {
 			then: []func(*process){setMode(troupe.ModeAcceptEdits), func(p *process) {
 				p.send(troupe.Mail{To: p.root, Kind: troupe.MailPrompt, Caller: &you,
 					Blocks: []troupe.Block{troupe.Text("answer it")}})
-			}}, asked: "there was no answer in time", at: 5, told: "Your mode allows it now, but it did not when this was " +
+			}}, asked: "there was no answer in time", at: 5,
+			told: "Your mode allows it now, but it did not when this was " +
 				"asked, and that counts: your yes does not"},
 		"plan, a yes past the tool": {lead: troupe.ModeDefault, member: troupe.ModePlan, askFor: time.Hour,
 			main: leadOf(), x: plan, then: []func(*process){mail("00000000root", 1, true)},

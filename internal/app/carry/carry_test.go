@@ -429,7 +429,8 @@ func TestWhatHoldsOn(t *testing.T) {
 	t.Parallel()
 	log := strings.ReplaceAll(aLog, `{"authority":{"mode":"acceptEdits"}}`,
 		`{"authority":{"mode":"plan","planning":{"before":"bypassPermissions","file":"/there/plan"}}}`)
-	log = strings.ReplaceAll(log, `"kind":"prompt","blocks"`, `"kind":"prompt","sent_at":"2999-01-02T03:04:05Z","blocks"`)
+	log = strings.ReplaceAll(log, `"kind":"prompt","blocks"`,
+		`"kind":"prompt","sent_at":"2999-01-02T03:04:05Z","blocks"`)
 	log = strings.ReplaceAll(log, `"at":"2026-`, `"at":"2999-`) +
 		`{"seq":8,"at":"2999-01-02T03:04:05Z","kind":"hook.ran","body":{"event":"` + string(troupe.HookPrompt) +
 		`","effect":"` + string(troupe.HookDenied) + `","mail":"p"}}` + "\n"

@@ -124,10 +124,16 @@ func TestAwayRefuses(t *testing.T) {
 		"a head that its base is not on": func(a *Away) []byte { a.Head = a.Kept[keptHead]; return pack },
 		"no head below its base":         func(a *Away) []byte { a.Head = ""; return pack },
 		"a pack that unfolds":            func(*Away) []byte { return withBomb(t, pack) },
-		"a commit of trees in trees":     func(a *Away) []byte { a.Kept[keptSaved] = other.bomb(other.dir, 9); return pack },
-		"a file under too many names":    func(a *Away) []byte { a.Kept[keptSaved] = other.fat(other.dir); return pack },
-		"half a pack":                    func(*Away) []byte { return pack[:len(pack)/2] },
-		"no pack":                        func(*Away) []byte { return nil },
+		"a commit of trees in trees": func(a *Away) []byte {
+			a.Kept[keptSaved] = other.bomb(other.dir, 9)
+			return pack
+		},
+		"a file under too many names": func(a *Away) []byte {
+			a.Kept[keptSaved] = other.fat(other.dir)
+			return pack
+		},
+		"half a pack": func(*Away) []byte { return pack[:len(pack)/2] },
+		"no pack":     func(*Away) []byte { return nil },
 		"a pack that was changed": func(*Away) []byte {
 			p := slices.Clone(pack)
 			p[len(p)/2]++
