@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -240,13 +241,19 @@ func (c *caller) readSettings(ctx context.Context) error {
 			c.settings[name] = filepath.Join(homeOf(c.runner.Env), rest)
 		}
 	}
+	if home := homeOf(c.runner.Env); c.settings["core.attributesfile"] == "" && home != "" { // git's own default
+		at := cmp.Or(variable(c.runner.Env, "XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
+		c.settings["core.attributesfile"] = filepath.Join(at, "git", "attributes")
+	}
 	return nil
 }
 
-func homeOf(environ []string) string {
+func homeOf(environ []string) string { return variable(environ, "HOME") }
+
+func variable(environ []string, name string) string {
 	for _, kv := range environ {
-		if home, ok := strings.CutPrefix(kv, "HOME="); ok {
-			return home
+		if value, ok := strings.CutPrefix(kv, name+"="); ok {
+			return value
 		}
 	}
 	return ""

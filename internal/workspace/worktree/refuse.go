@@ -51,7 +51,7 @@ func (c *caller) supported(ctx context.Context, environ []string) (left []string
 // unfiltered refuses what a filter would have to change on its way: none is run for a workspace, so that what is
 // large by a filter (LFS) would be its pointers.
 func (c *caller) unfiltered(names []string) error {
-	files := []string{filepath.Join(c.common, "info", "attributes")}
+	files := []string{filepath.Join(c.common, "info", "attributes"), "/etc/gitattributes"}
 	if global := c.settings["core.attributesfile"]; filepath.IsAbs(global) {
 		files = append(files, global)
 	}

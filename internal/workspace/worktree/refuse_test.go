@@ -39,13 +39,18 @@ func TestFiltersRefused(t *testing.T) {
 			b.git(b.dir, "add", "-A")
 			b.git(b.dir, "commit", "-qm", "lfs")
 		},
-		"untracked":  func(b *bench) { b.write(".gitattributes", "*.psd filter=lfs\n") },
-		"of info":    func(b *bench) { b.write(".git/info/attributes", "[attr]big filter=lfs\n") },
-		"the user's": func(b *bench) { put(b.t, filepath.Join(b.home, "attr"), "*.psd filter=lfs\n") },
+		"untracked": func(b *bench) { b.write(".gitattributes", "*.psd filter=lfs\n") },
+		"of info":   func(b *bench) { b.write(".git/info/attributes", "[attr]big filter=lfs\n") },
+		"the user's": func(b *bench) {
+			put(b.t, filepath.Join(b.home, ".gitconfig"), "[core]\n\tattributesFile = "+b.home+"/attr\n")
+			put(b.t, filepath.Join(b.home, "attr"), "*.psd filter=lfs\n")
+		},
+		"the user's, at git's own place": func(b *bench) {
+			put(b.t, filepath.Join(b.home, ".config", "git", "attributes"), "*.psd filter=lfs\n")
+		},
 	} {
 		t.Run(where, func(t *testing.T) {
 			b := newBench(t)
-			put(t, filepath.Join(b.home, ".gitconfig"), "[core]\n\tattributesFile = "+b.home+"/attr\n")
 			if got := b.refusal("lfs", func() { make(b) }); !strings.Contains(got, "lfs") {
 				t.Errorf("refused: %s", got)
 			}
