@@ -146,7 +146,8 @@ func (l looking) match(ctx context.Context, rows []worktree.Row, word string) (w
 		if isNotFound(err) {
 			return nil, nil
 		}
-		return []string{s.Name, l.known(ctx, row).Agent, l.number(ctx, s)}, err
+		w := l.known(ctx, row)
+		return []string{s.Name, w.Agent, l.address(ctx, w), l.number(ctx, s)}, err
 	}, word)
 }
 

@@ -40,7 +40,23 @@ func (a worktrees) Worktrees(ctx context.Context, q wire.WorktreeQuery) ([]wire.
 		out = append(out, look.shown(ctx, row))
 		api.Progress(ctx)(len(rows)+i+1, 2*len(rows))
 	}
+	for i := range out {
+		out[i].Agent = look.address(ctx, out[i])
+	}
 	return out, nil
+}
+
+// address is the path of a worktree's agent by which it is found from everywhere: "main" is only the newest session.
+func (l looking) address(ctx context.Context, w wire.Worktree) string {
+	s, err := l.app.trees.session(ctx, w.Session)
+	if err != nil {
+		return w.Agent
+	}
+	t, err := l.treeOf(ctx, s.Root)
+	if err != nil || t.Sessions[0].Name != "" {
+		return w.Agent
+	}
+	return string(s.Root) + strings.TrimPrefix(w.Agent, "main")
 }
 
 // lookWait is how long a list of worktrees waits for who is at work on one: a process that is stopped would be waited

@@ -49,9 +49,12 @@ credentials are masked in it as they are in the log, but what agents wrote to fi
 					c.Warn("not in the file: " + console.Line(what, 0))
 				}
 				if file != "-" {
-					name := console.Line(c.ShortPath(to.File), 0)
+					name, of := console.Line(c.ShortPath(to.File), 0), s.Path
+					if s.Name == "" || s.Parent != "" {
+						of = string(s.Root) // "main" would be the newest
+					}
 					fmt.Fprintf(c.Out, "%s: written to %s; in the other home: troupe import %s --cwd PROJECT\n",
-						console.Line(s.Path, 0), name, name)
+						console.Line(of, 0), name, name)
 				}
 				return nil
 			})

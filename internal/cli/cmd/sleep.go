@@ -55,8 +55,8 @@ wakes; one with files that cannot be kept stays.`,
 				if asJSON {
 					return c.JSON(slept)
 				}
-				_, err = fmt.Fprintf(c.Out, "%s: %s", console.Line(s.Path, 0),
-					console.Slept(c, cmp.Or(s.Name, string(s.ID)), slept))
+				name := cmp.Or(s.Name, string(s.ID)) // "main" would be the newest
+				_, err = fmt.Fprintf(c.Out, "%s: %s", console.Line(name, 0), console.Slept(c, name, slept))
 				return err
 			})
 		},
