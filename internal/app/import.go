@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/app/carry"
@@ -418,6 +419,25 @@ func put(root *os.Root, name string, from io.Reader) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
+// sincePrompt is how many agents were born since the last words of a person.
+func (x *importing) sincePrompt() (n int) {
+	var last time.Time
+	for _, c := range x.logs {
+		for _, e := range c.Events {
+			b, ok := e.Body.(troupe.MailDelivered)
+			if ok && slices.ContainsFunc(b.Mail, troupe.Mail.PersonsPrompt) && e.At.After(last) {
+				last = e.At
+			}
+		}
+	}
+	for _, c := range x.logs[1:] {
+		if c.State.Session.CreatedAt.After(last) {
+			n++
+		}
+	}
+	return n
+}
+
 // commit writes the tree, asleep, and held by no process.
 func (x *importing) commit(ctx context.Context) error {
 	id, err := troupe.NewRootID(rand.Reader)
@@ -427,7 +447,8 @@ func (x *importing) commit(ctx context.Context) error {
 	lease := troupe.Lease{Owner: troupe.OwnerID(id), Epoch: 1}
 	root, now := x.stage.Root, x.a.env.Now()
 	return x.a.trees.store.Update(ctx, root, func(tx store.Tx) error {
-		d := troupe.TreeDelta{Total: len(x.logs) - 1}
+		since := x.sincePrompt()
+		d := troupe.TreeDelta{Prompted: true, Total: since}
 		for _, c := range x.logs {
 			s := c.State.Session
 			caps := x.p.settings.Caps()
@@ -455,7 +476,7 @@ func (x *importing) commit(ctx context.Context) error {
 				return err
 			}
 		}
-		return tx.AddTree(root, d)
+		return errors.Join(tx.AddTree(root, troupe.TreeDelta{Total: len(x.logs) - 1 - since}), tx.AddTree(root, d))
 	})
 }
 
