@@ -303,7 +303,11 @@ func (x *importing) tell(c *carry.Carried) {
 		x.note("%s: its memory stays there", name)
 	}
 	if c.Granted > 0 || c.Mode != "" && c.Mode != troupe.ModeDefault && c.State.Authority.Mode != c.Mode {
-		x.note("%s: what was allowed there does not hold here (rules: %d, mode %s)", name, c.Granted,
+		rules := ""
+		if c.Granted > 0 {
+			rules = fmt.Sprintf("rules: %d, ", c.Granted)
+		}
+		x.note("%s: what was allowed there does not hold here (%smode %s)", name, rules,
 			cmp.Or(c.Mode, troupe.ModeDefault))
 	}
 }

@@ -76,7 +76,8 @@ func TestPain09PlanHoldsForChildren(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.eventually([]string{"job/p asks to carry out its plan", "mode of the agent above it holds again"}, "requests")
+	p.eventually([]string{"job/p asks to carry out its plan", "the mode of the agent above it holds again"},
+		"requests")
 	if r := p.troupe("answer", "allow"); r.code != 0 {
 		t.Fatal(r.errOut)
 	}

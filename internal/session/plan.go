@@ -132,7 +132,7 @@ func (rs *requests) planRead(in inPlanRead) error {
 	return rs.openRequest(in.call, troupe.RequestBody{
 		Kind: troupe.RequestPlan, Action: strings.TrimSpace(in.text), Lead: rs.planPart(),
 		Decision: troupe.Decision{Effect: troupe.Ask, Step: stepOfAgent, Why: "this is its plan (" + planning.File +
-			"); a yes ends plan mode, and mode " + string(modeAfter(*planning, "")) + " holds again"},
+			"); a yes ends plan mode, and the mode " + string(modeAfter(*planning, "")) + " holds again"},
 	})
 }
 

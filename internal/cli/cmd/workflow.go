@@ -3,6 +3,8 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -110,6 +112,9 @@ It ends with 1 if one cannot be run.`,
 				}
 			}
 			if len(list.Problems) > 0 {
+				if slices.ContainsFunc(args, func(name string) bool { return filepath.Ext(name) == "" }) {
+					fmt.Fprintln(c.Err, "It takes files; `troupe workflow list` says which file each workflow is.")
+				}
 				return &console.Exit{Code: troupe.ExitFailed}
 			}
 			if len(list.Workflows) == 0 {
