@@ -17,7 +17,7 @@ import (
 // database, so none is among them that looks into troupe.db or has two homes.
 func TestScriptsPostgres(t *testing.T) {
 	t.Parallel()
-	server, err := pgtest.Start("fsync=off", "max_connections=500")
+	server, err := pgtest.Start(t.Context(), "fsync=off", "max_connections=500")
 	if errors.Is(err, pgtest.ErrMissing) {
 		t.Skip(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 // BenchmarkStore runs on a server that writes to the disk as one that people use does.
 func BenchmarkStore(b *testing.B) {
-	server, err := pgtest.Start("max_connections=200")
+	server, err := pgtest.Start(b.Context(), "max_connections=200")
 	if errors.Is(err, pgtest.ErrMissing) {
 		b.Skip(err)
 	}

@@ -16,8 +16,9 @@ import (
 
 // conn runs statements on one connection, in a transaction that is open. It implements table.Conn and table.Ahead.
 type conn struct {
-	c   *pgx.Conn
-	ctx context.Context //nolint:containedctx // it never ends: the server ends a statement that takes too long
+	c     *pgx.Conn
+	ctx   context.Context //nolint:containedctx // it never ends: the server ends a statement that takes too long
+	texts *statements
 	// waiting are statements whose answer nobody waits for.
 	waiting *pgx.Batch
 	// tree is the row of the transaction's tree with all that was added in it; nil: it has to be read.
@@ -64,11 +65,12 @@ type statement struct {
 	drops bool // it removes sessions
 }
 
-var statements sync.Map // by the text with ?
+// statements are texts in PostgreSQL's words, by those with ?.
+type statements struct{ known sync.Map }
 
-// translated has values stand as $1 and so on. No text of ours has a ? for anything else.
-func translated(sql string) statement {
-	if s, ok := statements.Load(sql); ok {
+// of has values stand as $1 and so on. No text of ours has a ? for anything else.
+func (t *statements) of(sql string) statement {
+	if s, ok := t.known.Load(sql); ok {
 		return s.(statement) //nolint:errcheck,forcetypeassert // nothing else is stored
 	}
 	var b strings.Builder
@@ -86,7 +88,7 @@ func translated(sql string) statement {
 	}
 	out := statement{text: b.String(), trees: strings.Contains(sql, "trees"),
 		drops: strings.HasPrefix(sql, "DELETE FROM sessions")}
-	statements.Store(sql, out)
+	t.known.Store(sql, out)
 	return out
 }
 
@@ -129,7 +131,7 @@ func (c *conn) settleEvents() {
 
 // queue puts a statement behind those that wait. One about the rows of trees comes after what was added to them.
 func (c *conn) queue(sql string, args ...any) {
-	s := translated(sql)
+	s := c.texts.of(sql)
 	if s.trees {
 		c.settle()
 		c.tree = nil
@@ -144,7 +146,7 @@ func (c *conn) queue(sql string, args ...any) {
 func (c *conn) settle() {
 	if c.dirty && c.tree != nil {
 		sql, args := c.added.Statement(c.tree.Root, c.Stamp())
-		c.waiting.Queue(translated(sql).text, args...)
+		c.waiting.Queue(c.texts.of(sql).text, args...)
 		c.wrote = true
 	}
 	c.added, c.dirty = table.Sum{}, false

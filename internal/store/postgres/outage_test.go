@@ -50,7 +50,7 @@ func TestOutage(t *testing.T) {
 	if server == nil {
 		t.Skip(pgtest.ErrMissing)
 	}
-	own, err := pgtest.Start()
+	own, err := pgtest.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestOwnersOutliveAnOutage(t *testing.T) {
 	if server == nil {
 		t.Skip(pgtest.ErrMissing)
 	}
-	own, err := pgtest.Start()
+	own, err := pgtest.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

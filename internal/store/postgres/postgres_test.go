@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -21,7 +22,7 @@ var (
 
 func TestMain(m *testing.M) {
 	var err error
-	server, err = pgtest.Start("fsync=off", "max_connections=300", "shared_buffers=32MB")
+	server, err = pgtest.Start(context.Background(), "fsync=off", "max_connections=300", "shared_buffers=32MB")
 	if err != nil && !errors.Is(err, pgtest.ErrMissing) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

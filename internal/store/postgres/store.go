@@ -25,6 +25,7 @@ type Store struct {
 	commits atomic.Int64
 	ctx     context.Context //nolint:containedctx // it never ends: a commit is waited for whoever asked for it
 	batch   int
+	texts   statements
 	life    *life
 
 	mu     sync.Mutex
@@ -154,7 +155,7 @@ func (s *Store) patiently(doing string, left func() bool, try func() error) erro
 		if !passes(err) || time.Since(began) > patience || left() || s.isClosed() {
 			return explain(doing, err)
 		}
-		time.Sleep(pause)
+		<-time.After(pause) // it waits for the database and not for the caller, who may have left
 	}
 }
 
@@ -308,7 +309,7 @@ func (s *Store) View(ctx context.Context, fn func(store.Reader) error) (err erro
 }
 
 func (s *Store) on(c *pgx.Conn) *conn {
-	return &conn{c: c, ctx: s.ctx, waiting: &pgx.Batch{}, moved: map[troupe.SessionID]standing{}}
+	return &conn{c: c, ctx: s.ctx, texts: &s.texts, waiting: &pgx.Batch{}, moved: map[troupe.SessionID]standing{}}
 }
 
 func (s *Store) isClosed() bool {

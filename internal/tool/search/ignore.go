@@ -34,7 +34,9 @@ type rule struct {
 }
 
 // literalBraces has braces mean themselves, as git has them.
-var literalBraces = strings.NewReplacer(`\\`, `\\`, `\{`, `\{`, `\}`, `\}`, "{", `\{`, "}", `\}`)
+func literalBraces() *strings.Replacer {
+	return strings.NewReplacer(`\\`, `\\`, `\{`, `\{`, `\}`, `\}`, "{", `\{`, "}", `\}`)
+}
 
 // wildcards are the bytes with a meaning in a pattern.
 const wildcards = `*?[{\`
@@ -150,8 +152,9 @@ func readRules(file string) rules {
 		return nil
 	}
 	var out rules
+	braces := literalBraces()
 	for line := range strings.SplitSeq(strings.TrimPrefix(string(data), "\uFEFF"), "\n") {
-		if r, ok := parseRule(literalBraces.Replace(line)); ok {
+		if r, ok := parseRule(braces.Replace(line)); ok {
 			out = append(out, r)
 		}
 	}

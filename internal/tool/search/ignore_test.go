@@ -19,7 +19,7 @@ func TestBracesOfGitignore(t *testing.T) {
 		{"*.{x}", "a.{x}", true}, {"*.{x}", "a.x", false}, {"[{]*", "{z", true},
 		{strings.Repeat("{a,a}", 40) + "x", strings.Repeat("a", 40), false},
 	} {
-		r, ok := parseRule(literalBraces.Replace(x.line))
+		r, ok := parseRule(literalBraces().Replace(x.line))
 		if !ok || r.matches("", x.name, false) != x.want {
 			t.Errorf("%q: %q: read %v, matches %v", x.line, x.name, ok, !x.want)
 		}

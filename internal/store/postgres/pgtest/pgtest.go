@@ -2,6 +2,7 @@
 package pgtest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -21,6 +22,7 @@ var ErrMissing = errors.New("PostgreSQL is not installed here: no initdb in PATH
 
 // Server is one that runs.
 type Server struct {
+	ctx      context.Context //nolint:containedctx // it never ends: Stop ends the server
 	dir, bin string
 	settings []string
 	as       *syscall.Credential // nil: as who runs the test
@@ -29,8 +31,8 @@ type Server struct {
 
 // Start makes a database cluster and its server, which ends with Stop. As root it runs as another user, for it refuses
 // to run as root.
-func Start(settings ...string) (s *Server, err error) {
-	s = &Server{settings: settings}
+func Start(ctx context.Context, settings ...string) (s *Server, err error) {
+	s = &Server{ctx: context.WithoutCancel(ctx), settings: settings}
 	if s.bin, err = find(); err != nil {
 		return nil, err
 	}
@@ -56,8 +58,8 @@ func Start(settings ...string) (s *Server, err error) {
 }
 
 func find() (bin string, err error) {
-	for _, dir := range slices.Concat(filepath.SplitList(os.Getenv("PATH")), installed()) {
-		if path, err := exec.LookPath(filepath.Join(dir, "initdb")); err == nil {
+	for _, name := range append([]string{"initdb"}, installed()...) {
+		if path, err := exec.LookPath(name); err == nil {
 			if path, err = filepath.EvalSymlinks(path); err == nil {
 				return filepath.Dir(path), nil
 			}
@@ -67,9 +69,9 @@ func find() (bin string, err error) {
 }
 
 func installed() []string {
-	dirs, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the pattern is right
-	slices.Reverse(dirs)
-	return dirs
+	names, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // the pattern is right
+	slices.Reverse(names)
+	return names
 }
 
 // other has the server run as a user that is not root.
@@ -90,7 +92,7 @@ func (s *Server) other() error {
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
 func (s *Server) command(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(filepath.Join(s.bin, name), args...)
+	cmd := exec.CommandContext(s.ctx, filepath.Join(s.bin, name), args...)
 	cmd.Dir, cmd.SysProcAttr = s.dir, &syscall.SysProcAttr{Credential: s.as, Setpgid: true}
 	return cmd
 }

@@ -277,7 +277,7 @@ func (f *Folder) Temp(content []byte, like os.FileInfo) (name string, err error)
 }
 
 // swept are the folders that this process has written into: what killed ones left there it has removed.
-var swept sync.Map
+var swept sync.Map //nolint:gochecknoglobals // folders are swept for the process, whoever opens them
 
 // nameless is a folder that has files without a name. A process that is killed while it writes one leaves
 // nothing: the system removes it.
