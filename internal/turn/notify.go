@@ -27,9 +27,7 @@ func RenderNotification(o troupe.Outcome) string {
 	fmt.Fprintf(&b, "<status>%s</status>\n<summary>%s</summary>\n", o.TaskStatus(), summary(o))
 	text, cut := Cap(o.Result, MaxResult)
 	if text != "" {
-		// The field's own end is escaped here alone: elsewhere it is a word of HTML and of code.
-		text = strings.ReplaceAll(troupe.Escape(text), "</result", "&lt;/result")
-		fmt.Fprintf(&b, "<result%s>\n%s\n</result>\n", form(o), text)
+		fmt.Fprintf(&b, "<result%s>\n%s\n</result>\n", form(o), troupe.Escape(text))
 	}
 	b.WriteString(rest(o, text, cut))
 	fmt.Fprintf(&b,
