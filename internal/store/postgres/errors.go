@@ -36,6 +36,7 @@ const (
 	codeReadOnly    = "25006"
 	codeDatabase    = "3D000"
 	codePrivilege   = "42501"
+	codeParameter   = "22023"
 )
 
 // passes reports whether a failure to begin may pass by itself.

@@ -48,7 +48,7 @@ func root(id troupe.SessionID) troupe.Session {
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	if server == nil {
-		t.Skip(pgtest.ErrMissing)
+		t.Skip(missing)
 	}
 	own, err := pgtest.Start(t.Context())
 	if err != nil {
@@ -111,7 +111,7 @@ func TestOutage(t *testing.T) {
 func TestOwnersOutliveAnOutage(t *testing.T) {
 	t.Parallel()
 	if server == nil {
-		t.Skip(pgtest.ErrMissing)
+		t.Skip(missing)
 	}
 	own, err := pgtest.Start(t.Context())
 	if err != nil {

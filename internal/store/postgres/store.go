@@ -259,6 +259,9 @@ func (s *Store) made(root troupe.SessionID, number, xact int64) (made, ended boo
 	// That it has ended is asked first: what it has written is there by then.
 	err = s.pool.QueryRow(ctx, `SELECT coalesce(pg_xact_status($1::text::xid8), '') <> 'in progress'`,
 		fmt.Sprint(xact)).Scan(&ended)
+	if code(err) == codeParameter { // a number that is yet to be given: the server has crashed, and knows nothing of it
+		ended, err = true, nil
+	}
 	if err == nil {
 		err = s.pool.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM commits
 			WHERE root = $1 AND process = $2 AND number = $3)`, string(root), s.process, number).Scan(&made)

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// ErrMissing is the error of Start where no server is installed.
-var ErrMissing = errors.New("PostgreSQL is not installed here: no initdb in PATH or /usr/lib/postgresql/*/bin")
+// errMissing is the error of Start where no server is installed.
+var errMissing = errors.New("PostgreSQL is not installed here: no initdb in PATH or /usr/lib/postgresql/*/bin")
 
 // Server is one that runs.
 type Server struct {
@@ -65,7 +65,7 @@ func find() (bin string, err error) {
 			}
 		}
 	}
-	return "", ErrMissing
+	return "", errMissing
 }
 
 func installed() []string {
