@@ -172,6 +172,8 @@ type Handed struct {
 type AsTold struct {
 	// Team is the team that the agent is a member of: it is idle, and not gone.
 	Team string `json:"team,omitempty"`
+	// Left is set where a member ended because its lead had asked it to.
+	Left bool `json:"left,omitempty"`
 	// Earlier is set where the end is told after the receiver has had the agent begin a later run.
 	Earlier bool `json:"earlier,omitempty"`
 }

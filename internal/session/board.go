@@ -126,14 +126,20 @@ func (tw *teamwork) tellOfBoard(ctx context.Context, in troupe.Intent, changed [
 	for _, it := range tw.a.st.Board.Freed(changed) {
 		tell(it, "This task of yours is not blocked any more")
 	}
-	if len(told) == 0 {
+	if len(told) > 0 {
+		_, err := tw.tellMembers(ctx, cmp.Or(by, troupe.LeadName), func(s troupe.Session) (troupe.MailID,
+			troupe.MessageType, string) {
+			return troupe.MailID(fmt.Sprintf("board:%s:%d:%s", tw.a.id, tw.a.st.Session.Seq, s.ID)),
+				troupe.MessageAssigned, told[strings.ToLower(s.Name)]
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if !tw.a.st.Board.Opens(changed) {
 		return nil
 	}
-	_, err := tw.tellMembers(ctx, cmp.Or(by, troupe.LeadName), func(s troupe.Session) (troupe.MailID,
-		troupe.MessageType, string) {
-		return troupe.MailID(fmt.Sprintf("board:%s:%d:%s", tw.a.id, tw.a.st.Session.Seq, s.ID)), troupe.MessageAssigned,
-			told[strings.ToLower(s.Name)]
-	})
+	_, err := tw.offer(ctx)
 	return err
 }
 
@@ -175,53 +181,115 @@ func (tw *teamwork) tellMembers(ctx context.Context, by string,
 	return len(mail), err
 }
 
-// membersEnded does on the board what the ends of members' runs mean: what one had begun that failed or was stopped
-// is given back, in the transaction that logs its end, for no other process does it later; then one that is idle is
-// offered an open item, each one once.
+// membersEnded does on the board what the ends of members' runs mean: what one had begun that failed, was stopped or
+// left is given back, in the transaction that logs its end, for no other process does it later; then those that are
+// idle are offered open items.
 func (tw *teamwork) membersEnded(ctx context.Context, ends []troupe.Outcome) error {
 	if tw.a.st.Team == nil {
 		return nil
 	}
 	ends = slices.DeleteFunc(ends, func(o troupe.Outcome) bool { return o.Team != tw.a.st.Team.Name })
+	if len(ends) == 0 {
+		return nil
+	}
 	for _, o := range ends {
-		if items := tw.a.st.Board.GivenBack(o.Name); o.Status != troupe.Completed && len(items) > 0 {
+		if items := tw.a.st.Board.GivenBack(o.Name); (o.Status != troupe.Completed || o.Left) && len(items) > 0 {
 			if err := tw.a.stage(troupe.BoardChanged{Items: items}); err != nil {
 				return err
 			}
 		}
 	}
+	offered, err := tw.offer(ctx)
 	for _, o := range ends {
-		if err := tw.offer(ctx, o); err != nil {
-			return err
+		if err == nil && o.Status == troupe.Completed && !offered[o.Session] {
+			err = tw.stuck(ctx, o)
 		}
 	}
-	return nil
+	return err
 }
 
 // mostOffers is how many open items a member is offered and leaves before it is offered no more: each offer costs it a
 // model call, and what it is not for it finds in the list.
 const mostOffers = 3
 
-// offer has a member that is idle know of an open item.
-func (tw *teamwork) offer(ctx context.Context, o troupe.Outcome) error {
-	if o.Status != troupe.Completed {
-		return nil
+// offer has members that are idle know of open items, each of one that no other is offered at this moment, and of each
+// once.
+func (tw *teamwork) offer(ctx context.Context) (offered map[troupe.SessionID]bool, err error) {
+	if len(tw.a.st.Board.Pending()) == 0 {
+		return nil, nil
 	}
-	items := tw.a.st.Board.Next(o.Name)
-	for _, it := range items[:min(len(items), mostOffers)] {
-		id := troupe.OfferMailID(o.Session, it.ID)
-		sent, err := tw.tellMembers(ctx, troupe.LeadName, func(s troupe.Session) (troupe.MailID, troupe.MessageType,
-			string) {
-			if s.ID != o.Session || s.Status.Live() {
-				return "", "", ""
-			}
-			return id, troupe.MessageAssigned, "This task is open: " + tw.a.st.Board.Line(it) +
-				"\nTaskUpdate with status " +
-				"in_progress takes it; if it is not for you, end your turn."
-		})
-		if err != nil || sent > 0 {
+	var mail []troupe.Mail
+	err = tw.a.flush(ctx, func(tx store.Tx) error {
+		mail, offered = nil, map[troupe.SessionID]bool{}
+		members, err := membersOf(tx, tw.a.root, tw.a.id, tw.a.st.Team.Name)
+		if err != nil {
 			return err
 		}
+		given, err := onOffer(tx, members, tw.a.st.Board.Pending())
+		if err != nil {
+			return err
+		}
+		for _, s := range members {
+			idle, err := isIdle(tx, s)
+			if err != nil {
+				return err
+			}
+			items := tw.a.st.Board.Next(s.Name)
+			for _, it := range items[:min(len(items), mostOffers)] {
+				if !idle || given[it.ID] {
+					continue
+				}
+				m := troupe.Mail{ID: troupe.OfferMailID(s.ID, it.ID), Root: tw.a.root, To: s.ID, From: tw.a.id,
+					Kind: troupe.MailMessage, SentAt: tw.a.h.d.Now(),
+					OfTeam: troupe.OfTeam{Message: &troupe.AgentMessage{Type: troupe.MessageAssigned,
+						Name: troupe.LeadName}},
+					Blocks: []troupe.Block{troupe.Text("This task is open: " + tw.a.st.Board.Line(it) +
+						"\nTaskUpdate with status in_progress takes it; if it is not for you, end your turn.")}}
+				fresh, err := tx.Send(m)
+				if err != nil {
+					return fmt.Errorf("offer a task to session %s: %w", s.ID, err)
+				}
+				if fresh {
+					mail, offered[s.ID], given[it.ID] = append(mail, m), true, true
+					break
+				}
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		tw.a.tree.mailed(mail...)
 	}
-	return tw.stuck(ctx, o)
+	return offered, err
+}
+
+// onOffer are the items that a member has been offered and has not read of.
+func onOffer(r store.Reader, members []troupe.Session, items []troupe.BoardItem) (map[string]bool, error) {
+	out := map[string]bool{}
+	for _, s := range members {
+		unread, err := r.Unread(s.ID)
+		if err != nil {
+			return nil, fmt.Errorf("read the mail of session %s: %w", s.ID, err)
+		}
+		for _, m := range unread {
+			for _, it := range items {
+				out[it.ID] = out[it.ID] || m.ID == troupe.OfferMailID(s.ID, it.ID)
+			}
+		}
+	}
+	return out, nil
+}
+
+// isIdle reports whether a member of a team has ended well, has nothing to read, and was not asked to leave.
+func isIdle(r store.Reader, s troupe.Session) (bool, error) {
+	works, err := hasWork(r, s)
+	if err != nil || works || s.Status != troupe.Completed {
+		return false, err
+	}
+	last, err := r.Events(s.ID, s.Seq-1, 1)
+	if err != nil || len(last) == 0 {
+		return false, err
+	}
+	end, ok := last[0].Body.(troupe.Ended)
+	return !ok || !end.Outcome.Left, nil
 }

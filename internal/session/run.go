@@ -115,7 +115,8 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 	s := &a.st.Session
 	var err error
 	o := troupe.Outcome{
-		Session: a.id, Run: s.Run, Coord: s.Coord, Name: s.Name, Type: s.Type, AsTold: troupe.AsTold{Team: s.Team},
+		Session: a.id, Run: s.Run, Coord: s.Coord, Name: s.Name, Type: s.Type, AsTold: troupe.AsTold{
+			Team: s.Team, Left: s.Team != "" && !turn.LeavesBy(&a.st, nil).IsZero()},
 		Status: act.Status, Cause: act.Cause, Limit: act.Limit, Result: plain(act.Result), Error: plain(act.Error),
 		Evidence: turn.Measured(&a.st, a.place.closed), Tally: a.st.RunTally(), SilentMS: a.st.Silent().Milliseconds(),
 	}

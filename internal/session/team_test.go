@@ -382,6 +382,88 @@ func TestOffers(t *testing.T) {
 	})
 }
 
+// offered are the tasks that the member of a name was offered.
+func (p *process) offered(name string) (items []string) {
+	for _, s := range p.tree() {
+		if s.Name != name {
+			continue
+		}
+		for _, e := range p.events(s.ID) {
+			b, _ := e.Body.(troupe.MailDelivered)
+			for _, m := range b.Mail {
+				if rest, ok := strings.CutPrefix(troupe.JoinText(m.Blocks), "This task is open: "); ok {
+					items = append(items, rest[:2])
+				}
+			}
+		}
+	}
+	return items
+}
+
+// TestOffersToTheIdle: members that are idle already are offered tasks that are put down later, each another one, and
+// one that another gives back when it fails.
+func TestOffersToTheIdle(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		p := h.start(func(r model.Request) troupe.Reply {
+			switch {
+			case r.Agent.Path == "main" && r.Agent.Reply == 1:
+				return call("TeamCreate:t", "Member:X", "Member:Y")
+			case r.Agent.Path == "main" && r.Agent.Reply == 2:
+				return call("TaskOutput:X", "TaskOutput:Y")
+			case r.Agent.Path == "main" && r.Agent.Reply == 3:
+				return call("Add:1", "Add:2")
+			}
+			return say("ok")
+		}, inTeam).lead().end()
+		if x, y := p.offered("X"), p.offered("Y"); len(x) == 0 || len(y) == 0 || x[0] == y[0] {
+			t.Errorf("X was offered %v, and Y %v", x, y)
+		}
+		h.checkTree()
+	})
+}
+
+// TestLeaving: a member that ends because its lead asked it to gives back what it had begun, and is offered nothing.
+func TestLeaving(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		replies := plays{
+			"main":   {call("TeamCreate:t", "Add:1", "Add:2"), call("Member:X"), call("Dismiss:X"), say("ok")},
+			"main/X": {call("Do:1 in_progress"), call("Bash:a"), say("bye")},
+		}
+		p := h.start(replies.reply, func(p *process) {
+			inTeam(p)
+			with := p.deps
+			p.deps = func(d *session.Deps) {
+				with(d)
+				d.Tools = taking(d.Tools, time.Second)
+			}
+		}).lead().end()
+		var last []troupe.BoardItem
+		left := false
+		for _, e := range p.events(p.root) {
+			switch b := e.Body.(type) {
+			case troupe.BoardChanged:
+				last = b.Items
+			case troupe.MailDelivered:
+				for _, m := range b.Mail {
+					left = left || m.Ended != nil && m.Ended.Left
+				}
+			}
+		}
+		if !left || len(last) != 1 || last[0].ID != "1" || last[0].Status != troupe.BoardPending ||
+			last[0].Owner != "" {
+			t.Errorf("it left: %t; the last change of the board is %+v", left, last)
+		}
+		if got := p.offered("X"); len(got) > 0 {
+			t.Errorf("it was offered %v", got)
+		}
+		h.checkTree()
+	})
+}
+
 // TestDiscardedGivesBack: what members of a team had begun is given back when their team is no more.
 func TestDiscardedGivesBack(t *testing.T) {
 	t.Parallel()

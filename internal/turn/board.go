@@ -486,5 +486,23 @@ func (b board) Next(member string) (items []troupe.BoardItem) {
 	return append(items, others...)
 }
 
+// Pending are the items that wait for nothing and were not begun.
+func (b board) Pending() (items []troupe.BoardItem) {
+	for _, x := range b.Items {
+		if x.Status == troupe.BoardPending && len(b.blockers(*x)) == 0 {
+			items = append(items, *x)
+		}
+	}
+	return items
+}
+
+// Opens reports whether a change has left an item that anybody can take, or has freed one.
+func (b board) Opens(changed []troupe.BoardItem) bool {
+	free := func(x troupe.BoardItem) bool {
+		return x.Status == troupe.BoardPending && x.Owner == "" && len(b.blockers(x)) == 0
+	}
+	return slices.ContainsFunc(changed, free) || slices.ContainsFunc(b.Freed(changed), free)
+}
+
 // Line is an item in one line, for an agent.
 func (b board) Line(it troupe.BoardItem) string { return b.line(it) }

@@ -32,7 +32,7 @@ const (
 		usage +
 		` turns tool_uses} duration_ms silent_ms workspace` + place + ` output:output stopped structured:json ` +
 		flags +
-		` verified{session name verdict why text ` + command + ` ` + flags + `} unchecked team earlier}`
+		` verified{session name verdict why text ` + command + ` ` + flags + `} unchecked team left earlier}`
 	item = `{id subject description active_form status owner by blocked_by comments{by text}}`
 	wish = `create{subject description active_form} update{item subject description active_form owner status ` +
 		`add_blocks add_blocked_by comment} query{item}`
