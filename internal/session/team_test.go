@@ -187,7 +187,10 @@ func TestPain19MailOfMembers(t *testing.T) {
 func TestClaims(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const members, items = 20, 40
+		members, items := 100, 1000
+		if testing.Short() {
+			members, items = 20, 40
+		}
 		h := newHome(t)
 		first, claims := []string{"TeamCreate:t"}, []string(nil)
 		for i := range items {
