@@ -264,6 +264,9 @@ func (c *conn) SameName(value string) string { return `lower(name) = lower(` + v
 // Stamp implements table.Ahead.
 func (c *conn) Stamp() string { return `, changed = pg_current_xact_id()::text::bigint` }
 
+// Document implements table.Conn.
+func (c *conn) Document() string { return `SELECT body FROM documents WHERE root = ? AND hash = ?` }
+
 // Explain implements table.Conn.
 func (c *conn) Explain(doing string, err error) error { return explain(doing, err) }
 

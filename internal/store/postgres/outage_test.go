@@ -31,6 +31,24 @@ func open(t *testing.T, address string) *postgres.Store {
 	return s
 }
 
+// killable is a server of a test's own, which writes to the disk.
+func killable(t *testing.T) *pgtest.Server {
+	t.Helper()
+	if server == nil {
+		t.Skip(missing)
+	}
+	own, err := pgtest.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := own.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return own
+}
+
 func planted(t *testing.T, s *postgres.Store, root troupe.Session) {
 	t.Helper()
 	err := s.Update(t.Context(), root.ID, func(tx store.Tx) error { return tx.Insert(root, lease(), nil) })
@@ -47,18 +65,7 @@ func root(id troupe.SessionID) troupe.Session {
 // is there once, and one that was not is not there, or says that nobody knows.
 func TestOutage(t *testing.T) {
 	t.Parallel()
-	if server == nil {
-		t.Skip(missing)
-	}
-	own, err := pgtest.Start(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := own.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	own := killable(t)
 	address := own.Address("outage")
 	stores := []*postgres.Store{open(t, address), open(t, address)}
 	planted(t, stores[0], root(theRoot))
@@ -97,7 +104,7 @@ func TestOutage(t *testing.T) {
 	close(stop)
 	wg.Wait()
 	got := 0
-	err = stores[0].View(t.Context(), func(r store.Reader) error {
+	err := stores[0].View(t.Context(), func(r store.Reader) error {
 		tree, err := r.Tree(theRoot)
 		got = tree.Total
 		return err
@@ -110,23 +117,12 @@ func TestOutage(t *testing.T) {
 // TestOwnersOutliveAnOutage: who could not beat because the database was down is not dead when it comes up.
 func TestOwnersOutliveAnOutage(t *testing.T) {
 	t.Parallel()
-	if server == nil {
-		t.Skip(missing)
-	}
-	own, err := pgtest.Start(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := own.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	own := killable(t)
 	works, looks := open(t, own.Address("owners")), open(t, own.Address("owners"))
 	if _, err := works.Register(t.Context(), troupe.Owner{ID: "a"}); err != nil {
 		t.Fatal(err)
 	}
-	err = own.Kill()
+	err := own.Kill()
 	<-time.After(4 * time.Second)
 	if err := errors.Join(err, own.Run()); err != nil {
 		t.Fatal(err)

@@ -308,7 +308,7 @@ func (s *Store) View(ctx context.Context, fn func(store.Reader) error) (err erro
 		}
 		held.Release()
 	}()
-	return fn(reader{r})
+	return fn(r)
 }
 
 func (s *Store) on(c *pgx.Conn) *conn {

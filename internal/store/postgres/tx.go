@@ -8,37 +8,10 @@ import (
 	"github.com/troupe-dev/troupe/internal/store/internal/table"
 )
 
-// reader and tx add what documents are here: each tree has its own.
-type reader struct{ *table.Reader }
-
+// tx adds how documents are kept here: each tree has its own.
 type tx struct{ *table.Tx }
 
-var (
-	_ store.Reader = reader{}
-	_ store.Tx     = tx{}
-)
-
-// Document implements store.Reader.
-func (r reader) Document(root troupe.SessionID, hash string) ([]byte, error) {
-	return document(r.Reader, root, hash)
-}
-
-// Document implements store.Reader.
-func (t tx) Document(root troupe.SessionID, hash string) ([]byte, error) {
-	return document(&t.Reader, root, hash)
-}
-
-func document(r *table.Reader, root troupe.SessionID, hash string) (body []byte, err error) {
-	found := false
-	err = r.Query("read document "+hash+" of tree "+string(root), func(row table.Row) error {
-		body, found = row.Bytes(0), true
-		return nil
-	}, `SELECT body FROM documents WHERE root = ? AND hash = ?`, string(root), hash)
-	if err == nil && !found {
-		err = fmt.Errorf("document %s of tree %q: %w", hash, root, troupe.ErrNotFound)
-	}
-	return body, err
-}
+var _ store.Tx = tx{}
 
 // PutDocument implements store.Tx.
 func (t tx) PutDocument(root troupe.SessionID, hash string, body []byte) error {

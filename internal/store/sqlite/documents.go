@@ -8,37 +8,12 @@ import (
 	"github.com/troupe-dev/troupe/internal/store/internal/table"
 )
 
-// reader and tx add what documents are here: their bodies stand once for all trees.
-type reader struct{ *table.Reader }
-
+// tx adds how documents are kept here: their bodies stand once for all trees.
 type tx struct{ *table.Tx }
 
-var (
-	_ store.Reader = reader{}
-	_ store.Tx     = tx{}
-)
+var _ store.Tx = tx{}
 
-func (r reader) Document(root troupe.SessionID, hash string) ([]byte, error) {
-	return document(r.Reader, root, hash)
-}
-
-func (t tx) Document(root troupe.SessionID, hash string) ([]byte, error) {
-	return document(&t.Reader, root, hash)
-}
-
-func document(r *table.Reader, root troupe.SessionID, hash string) (body []byte, err error) {
-	found := false
-	err = r.Query("read document "+hash+" of tree "+string(root), func(row table.Row) error {
-		body, found = row.Bytes(0), true // the driver made it for this row
-		return nil
-	}, `SELECT b.body FROM documents d JOIN bodies b ON b.hash = d.hash
-		WHERE d.root = ? AND d.hash = ?`, string(root), hash)
-	if err == nil && !found {
-		err = fmt.Errorf("document %s of tree %q: %w", hash, root, troupe.ErrNotFound)
-	}
-	return body, err
-}
-
+// PutDocument implements store.Tx.
 func (t tx) PutDocument(root troupe.SessionID, hash string, body []byte) error {
 	doing := fmt.Sprintf("put document %s of tree %s", hash, root)
 	if err := t.InTree(root, doing); err != nil {
@@ -66,6 +41,7 @@ func (t tx) PutDocument(root troupe.SessionID, hash string, body []byte) error {
 	return err
 }
 
+// DeleteTree implements store.Tx.
 func (t tx) DeleteTree(root troupe.SessionID) error {
 	doing := "delete tree " + string(root)
 	if err := t.InTree(root, doing); err != nil {

@@ -107,7 +107,7 @@ func (s *Store) enqueue(ctx context.Context, j *table.Job) error {
 
 // View implements store.Store.
 func (s *Store) View(ctx context.Context, fn func(store.Reader) error) error {
-	return s.read(ctx, func(r *table.Reader) error { return fn(reader{r}) })
+	return s.read(ctx, func(r *table.Reader) error { return fn(r) })
 }
 
 func (s *Store) read(ctx context.Context, fn func(*table.Reader) error) error {

@@ -22,6 +22,8 @@ type Conn interface {
 	Query(each func(Row) error, sql string, args ...any) error
 	// SameName is the condition that a session's name is the value, without regard to ASCII case.
 	SameName(value string) string
+	// Document is the query for the body of a document, by its tree and hash.
+	Document() string
 	// Explain says what a failure while doing something means for the person whose database it is.
 	Explain(doing string, err error) error
 }
@@ -45,7 +47,7 @@ type Ahead interface {
 	Stamp() string
 }
 
-// Reader is a store.Reader in the transaction that its connection is in; how a tree keeps documents is the dialect's.
+// Reader is a store.Reader in the transaction that its connection is in.
 type Reader struct {
 	conn  Conn
 	ahead Ahead // nil: each statement is answered before the next
@@ -53,6 +55,8 @@ type Reader struct {
 	// may run after it: it would commit by itself.
 	failed error
 }
+
+var _ store.Reader = (*Reader)(nil)
 
 // NewReader reads by a connection until End.
 func NewReader(c Conn) *Reader {
@@ -278,4 +282,17 @@ func (r *Reader) Tree(root troupe.SessionID) (t troupe.Tree, err error) {
 		return t, r.fail("read tree "+string(root), &Undecodable{errors.New("it has sessions and no row")})
 	}
 	return t, fmt.Errorf("tree %q: %w", root, troupe.ErrNotFound)
+}
+
+// Document implements store.Reader.
+func (r *Reader) Document(root troupe.SessionID, hash string) (body []byte, err error) {
+	found := false
+	err = r.Query("read document "+hash+" of tree "+string(root), func(row Row) error {
+		body, found = row.Bytes(0), true // the driver made it for this row
+		return nil
+	}, r.conn.Document(), string(root), hash)
+	if err == nil && !found {
+		err = fmt.Errorf("document %s of tree %q: %w", hash, root, troupe.ErrNotFound)
+	}
+	return body, err
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// Tx is a store.Tx in the transaction that its connection is in, for one function; how a tree keeps documents is the
-// dialect's.
+// Tx is a store.Tx in the transaction that its connection is in, for one function; how a tree puts and
+// drops documents is the dialect's.
 type Tx struct {
 	Reader
 
