@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -109,7 +110,7 @@ func openStore(ctx context.Context, a *App) (err error) {
 			return err
 		}
 		a.db = db
-		return nil
+		return os.MkdirAll(a.dirs.Data, 0o700) // where outputs, plans and a person's history are kept
 	}
 	a.file, err = sqlite.Open(ctx, a.dirs.Database(), sqlite.Options{Beside: []string{a.dirs.Outputs()}})
 	if err != nil {

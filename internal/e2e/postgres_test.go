@@ -33,7 +33,9 @@ func TestScriptsPostgres(t *testing.T) {
 		"undo undo_merge worktree_auto worktree_enter worktree_handback worktree_unbrought worktrees") {
 		files = append(files, filepath.Join("testdata", "script", name+".txtar"))
 	}
-	files = append(files, filepath.Join("testdata", "postgres", "killed.txtar"))
+	for _, name := range []string{"killed", "home"} {
+		files = append(files, filepath.Join("testdata", "postgres", name+".txtar"))
+	}
 	var n atomic.Int64
 	t.Run("scripts", func(t *testing.T) {
 		runScripts(t, testscript.Params{Files: files}, func(e *testscript.Env) {
