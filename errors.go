@@ -17,6 +17,8 @@ var (
 	ErrDamaged = errors.New("the database is damaged")
 	// ErrAsleep: the tree was put away, and nothing of it goes on before somebody wakes it.
 	ErrAsleep = errors.New("the session is asleep")
+	// ErrChanged: what was to be changed is not what it was when it was looked at.
+	ErrChanged = errors.New("it was changed meanwhile")
 	// ErrCap: a limit of the tree refuses the birth.
 	ErrCap = errors.New("limit of the tree reached")
 )

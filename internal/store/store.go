@@ -10,6 +10,9 @@ package store
 
 import (
 	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -128,4 +131,51 @@ type Tx interface {
 	PutDocument(root troupe.SessionID, hash string, body []byte) error
 	// DeleteTree forgets a root, its descendants, their logs, mail and requests, and its documents.
 	DeleteTree(root troupe.SessionID) error
+}
+
+// Records keeps small values that belong to no tree: the people of a server, their tokens, what it is to run. It is one
+// of the named exceptions to "tables belong to a tree". All methods are safe for concurrent use; what returned without
+// an error is durable.
+type Records interface {
+	// Record returns one; troupe.ErrNotFound.
+	Record(ctx context.Context, kind, key string) (Record, error)
+	// Records lists up to limit (0: all) of a kind whose key is greater than after, in the order of their keys' bytes.
+	Records(ctx context.Context, kind, after string, limit int) ([]Record, error)
+	// PutRecord writes r.Value, if r.Version is the version of what is there (0: nothing is), and returns the new one.
+	// Else nothing is written and the error is troupe.ErrChanged. After any other error it may have been written.
+	PutRecord(ctx context.Context, r Record) (version int64, err error)
+	// DeleteRecord removes one, if version is the version of what is there; else it is troupe.ErrChanged, or
+	// troupe.ErrNotFound if nothing is.
+	DeleteRecord(ctx context.Context, kind, key string, version int64) error
+}
+
+// Record is one value. A version is never given twice in one store, to whatever record, those included that are gone:
+// it can be an ETag.
+type Record struct {
+	Kind, Key string
+	Version   int64
+	Value     []byte
+}
+
+// Bounds of a record.
+const (
+	mostKind  = 64
+	mostKey   = 512
+	mostValue = 1 << 20
+)
+
+// Check refuses a record that a store does not take: its kind and key are short texts, and its value is not large.
+func (r Record) Check() error {
+	for _, x := range []struct {
+		what, text string
+		most       int
+	}{{"kind", r.Kind, mostKind}, {"key", r.Key, mostKey}} {
+		if x.text == "" || len(x.text) > x.most || !utf8.ValidString(x.text) || strings.ContainsRune(x.text, 0) {
+			return fmt.Errorf("the %s %.80q of a record is no text of 1 to %d bytes", x.what, x.text, x.most)
+		}
+	}
+	if len(r.Value) > mostValue {
+		return fmt.Errorf("record %s of kind %s has %d bytes, and may have %d", r.Key, r.Kind, len(r.Value), mostValue)
+	}
+	return nil
 }

@@ -46,6 +46,8 @@ type DB struct {
 	owners   map[troupe.OwnerID]*owner
 	requests map[troupe.RequestID]*request
 	asked    int // requests so far
+	records  map[name]store.Record
+	version  int64 // the last one given to a record
 }
 
 type session struct {
@@ -94,6 +96,7 @@ func New(o Options) *DB {
 		names:    map[string]troupe.SessionID{},
 		owners:   map[troupe.OwnerID]*owner{},
 		requests: map[troupe.RequestID]*request{},
+		records:  map[name]store.Record{},
 	}
 }
 

@@ -227,8 +227,8 @@ const dropBodies = dropTeam + "ALTER TABLE sessions DROP COLUMN workspace; DROP 
 
 const dropTeam = "ALTER TABLE sessions DROP COLUMN team; ALTER TABLE sessions DROP COLUMN asleep_at; "
 
-// dropHeldTurns takes back what versions 5 to 7 brought.
-const dropHeldTurns = "ALTER TABLE sessions DROP COLUMN cut; " +
+// dropHeldTurns takes back what versions 5 to 7 brought, and 12.
+const dropHeldTurns = "DROP TABLE records; ALTER TABLE sessions DROP COLUMN cut; " +
 	"ALTER TABLE trees DROP COLUMN since_prompt; " +
 	"ALTER TABLE trees DROP COLUMN held_turns; ALTER TABLE sessions DROP COLUMN held_turns; "
 

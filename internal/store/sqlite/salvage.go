@@ -124,6 +124,9 @@ func (s *salvage) take(id int64, col []any) error {
 			return err
 		}
 		return s.document(get(table.DocumentColumns))
+	case "records":
+		return s.keep(`INSERT INTO records (kind, key, version, value) VALUES (?,?,?,?) ON CONFLICT (kind, key)
+			DO UPDATE SET version = excluded.version, value = excluded.value WHERE excluded.version > version`, col...)
 	case "trees":
 		s.caps[troupe.SessionID(get("root").Text(0))] = get(table.CapsColumns).Scan().Caps()
 	case "sessions":

@@ -60,6 +60,12 @@ func TestRepairSavesEveryCap(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "troupe.db")
 	const id = "000000000001"
 	want := plantWhole(t, path, id)
+	record := store.Record{Kind: "k", Key: "a", Value: []byte("v")}
+	s := mustOpen(t, path, Options{})
+	first, err := s.PutRecord(t.Context(), record)
+	if err = errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
 	r, err := Repair(t.Context(), path, rebuildRow)
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +73,14 @@ func TestRepairSavesEveryCap(t *testing.T) {
 	if r.BadRows != 0 || r.UnknownRows != 0 {
 		t.Errorf("of an intact database %d rows are bad and %d unknown", r.BadRows, r.UnknownRows)
 	}
-	s := mustOpen(t, path, Options{})
+	s = mustOpen(t, path, Options{})
+	if got, err := s.Record(t.Context(), "k", "a"); err != nil || got.Version != first || string(got.Value) != "v" {
+		t.Errorf("the record is %+v, %v", got, err)
+	}
+	record.Key = "b"
+	if v, err := s.PutRecord(t.Context(), record); err != nil || v <= first {
+		t.Errorf("the next version behind %d is %d, %v", first, v, err)
+	}
 	err = s.Update(t.Context(), id, func(tx store.Tx) error {
 		tree, err := tx.Tree(id)
 		if d := cmp.Diff(want, tree.Caps); d != "" {
@@ -156,6 +169,7 @@ func TestSalvageKnowsTheSchema(t *testing.T) {
 		"documents": table.DocumentColumns, "bodies": table.BodyColumns,
 		"trees":         "root," + table.CapsColumns + "," + table.TreeColumns,
 		"owners":        "registered, id, pid, host, socket, started_at", // of processes; none runs while a repair does
+		"records":       "kind, key, version, value",
 		"requests":      "asked," + table.RequestColumns,
 		"sqlite_schema": "type, name, tbl_name, rootpage, sql",
 	}

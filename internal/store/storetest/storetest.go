@@ -75,6 +75,9 @@ func Run(t *testing.T, open func(t *testing.T) Opener) {
 		{"Filter", testFilter},
 		{"Order", testOrder},
 
+		{"Records", testRecords},
+		{"RecordsRace", testRecordsRace},
+
 		{"Watch", testWatch},
 		{"Owners", testOwners},
 		{"OwnersDie", testOwnersDie},

@@ -1,0 +1,149 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store"
+)
+
+// records is a store that keeps records.
+func records(t *testing.T, s store.Store) store.Records {
+	t.Helper()
+	r, ok := s.(store.Records)
+	if !ok {
+		t.Fatalf("%T keeps no records", s)
+	}
+	return r
+}
+
+// testRecords: values are kept by kind and key, listed in the order of their keys, and changed only by those who know
+// what they change.
+func testRecords(e *env) {
+	r, ctx := records(e.T, e.Store), e.Context()
+	put := func(kind, key string, version int64, value string) int64 {
+		e.Helper()
+		v, err := r.PutRecord(ctx, store.Record{Kind: kind, Key: key, Version: version, Value: []byte(value)})
+		if err != nil {
+			e.Fatalf("put %s %s: %v", kind, key, err)
+		}
+		return v
+	}
+	refused := func(want error, err error) {
+		e.Helper()
+		if !errors.Is(err, want) {
+			e.Errorf("the error is %v, want %v", err, want)
+		}
+	}
+	if _, err := r.Record(ctx, "k", "a"); !errors.Is(err, troupe.ErrNotFound) {
+		e.Errorf("a record that is not there: %v", err)
+	}
+	first := put("k", "a", 0, "one")
+	_, err := r.PutRecord(ctx, store.Record{Kind: "k", Key: "a", Value: []byte("again")})
+	refused(troupe.ErrChanged, err)
+	_, err = r.PutRecord(ctx, store.Record{Kind: "k", Key: "none", Version: first, Value: []byte("x")})
+	refused(troupe.ErrChanged, err)
+	second := put("k", "a", first, "two")
+	_, err = r.PutRecord(ctx, store.Record{Kind: "k", Key: "a", Version: first, Value: []byte("late")})
+	refused(troupe.ErrChanged, err)
+	refused(troupe.ErrChanged, r.DeleteRecord(ctx, "k", "a", first))
+	refused(troupe.ErrNotFound, r.DeleteRecord(ctx, "k", "none", first))
+	if got, err := r.Record(ctx, "k", "a"); err != nil || got.Version != second || string(got.Value) != "two" ||
+		got.Kind != "k" || got.Key != "a" {
+		e.Errorf("the record is %+v, %v", got, err)
+	}
+	if err := r.DeleteRecord(ctx, "k", "a", second); err != nil {
+		e.Error(err)
+	}
+	if third := put("k", "a", 0, ""); third <= second || second <= first {
+		e.Errorf("the versions %d, %d, %d do not rise", first, second, third)
+	}
+	for _, key := range []string{"é", "b", "B", "a/b", "a b", "日本"} {
+		put("list", key, 0, key)
+	}
+	keys := func(after string, limit int) (out []string) {
+		e.Helper()
+		all, err := r.Records(ctx, "list", after, limit)
+		if err != nil {
+			e.Fatal(err)
+		}
+		for _, x := range all {
+			if out = append(out, x.Key); string(x.Value) != x.Key || x.Kind != "list" || x.Version == 0 {
+				e.Errorf("listed is %+v", x)
+			}
+		}
+		return out
+	}
+	want := []string{"B", "a b", "a/b", "b", "é", "日本"}
+	if got := keys("", 0); !slices.Equal(got, want) {
+		e.Errorf("the keys are %q, want %q", got, want)
+	}
+	if got := keys("a b", 2); !slices.Equal(got, want[2:4]) {
+		e.Errorf("two behind the second are %q", got)
+	}
+	if got := keys("日本", 0); len(got) > 0 {
+		e.Errorf("behind the last there are %q", got)
+	}
+	large := bytes.Repeat([]byte{0, 255}, 1<<19)
+	v, err := r.PutRecord(ctx, store.Record{Kind: "k", Key: "large", Value: large})
+	if got, rerr := r.Record(ctx, "k", "large"); err != nil || rerr != nil || got.Version != v ||
+		!bytes.Equal(got.Value, large) {
+		e.Errorf("a large value: %v, %v", err, rerr)
+	}
+	for _, bad := range []store.Record{{Key: "k"}, {Kind: "k"}, {Kind: "k", Key: "a\x00"}, {Kind: "k", Key: "\xff"},
+		{Kind: strings.Repeat("k", 65), Key: "k"}, {Kind: "k", Key: strings.Repeat("k", 513)},
+		{Kind: "k", Key: "large", Version: v, Value: append(large, 0)}} {
+		if _, err := r.PutRecord(ctx, bad); err == nil || errors.Is(err, troupe.ErrChanged) {
+			e.Errorf("%.20q %.20q of %d bytes: %v", bad.Kind, bad.Key, len(bad.Value), err)
+		}
+	}
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := r.PutRecord(over, store.Record{Kind: "k", Key: "over"}); !errors.Is(err, context.Canceled) {
+		e.Errorf("a put that nobody waits for: %v", err)
+	}
+	if _, err := r.Record(ctx, "k", "over"); !errors.Is(err, troupe.ErrNotFound) {
+		e.Errorf("it has written: %v", err)
+	}
+}
+
+// testRecordsRace: who changes what another process has changed meanwhile has to look again, so that nothing is lost.
+func testRecordsRace(e *env) {
+	both := []store.Records{records(e.T, e.Store), records(e.T, e.open())}
+	const workers, each = 8, 10
+	var wg sync.WaitGroup
+	for i := range workers {
+		wg.Go(func() {
+			r := both[i%2]
+			for n := 0; n < each; {
+				x, err := r.Record(e.Context(), "k", "sum")
+				if errors.Is(err, troupe.ErrNotFound) {
+					x, err = store.Record{Kind: "k", Key: "sum"}, nil
+				}
+				sum, _ := strconv.Atoi(string(x.Value))
+				x.Value = []byte(strconv.Itoa(sum + 1))
+				if err == nil {
+					_, err = r.PutRecord(e.Context(), x)
+				}
+				switch {
+				case err == nil:
+					n++
+				case !errors.Is(err, troupe.ErrChanged):
+					e.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if x, err := both[1].Record(e.Context(), "k", "sum"); err != nil || string(x.Value) != strconv.Itoa(workers*each) {
+		e.Errorf("the sum is %q, %v", x.Value, err)
+	}
+}
