@@ -1,6 +1,9 @@
 package troupe
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Caller is who asks for a use case, by which right, and from where. It stands on every event
 // that the call causes.
@@ -11,17 +14,42 @@ type Caller struct {
 	// Surface is where it was asked, and Process which process asked, if that is known.
 	Surface Surface `json:"surface,omitempty"`
 	Process int     `json:"pid,omitempty"`
+	// Token is the one that a server's user has called with: its id, which is no secret.
+	Token string `json:"token,omitempty"`
 }
 
 // Right is why a caller may do what it asks for.
 type Right string
 
-// Rights. A server adds those of its roles.
+// Rights.
 const (
 	RightOwner  Right = "owner"  // the home is theirs
 	RightParent Right = "parent" // an agent, over those below it
 	RightSystem Right = "system" // Troupe itself: a limit, a deadline, a sweep
+
+	// Those of a server's users. Each has what the one before it has.
+	RightViewer   Right = "viewer"   // looks at everything, changes nothing
+	RightOperator Right = "operator" // begins, steers, stops and answers agents
+	RightAdmin    Right = "admin"    // decides besides who may do what, what is trusted, and what is set up
 )
+
+// UserRights are the rights that a server's user may have, the least first.
+func UserRights() []Right { return []Right{RightViewer, RightOperator, RightAdmin} }
+
+// Covers reports whether who has r may do what needs another right. Only users of a server have less than all: who owns
+// a home, or acts in it for an agent or for Troupe itself, is judged elsewhere.
+func (r Right) Covers(needs Right) bool {
+	all := UserRights()
+	have := slices.Index(all, r)
+	return have < 0 && r != "" || have >= 0 && have >= slices.Index(all, needs)
+}
+
+// NotAllowed is the refusal of what needs another right than a user has.
+func NotAllowed(needs Right) error {
+	return &UserError{Problem: fmt.Sprintf("this needs the right %q, which you do not have at this server", needs),
+		Hint: "An admin of the server can give it: troupe users set NAME --right " + string(needs),
+		Code: ExitPermission}
+}
 
 // Surface is a way in which people and programs reach Troupe.
 type Surface string
@@ -32,6 +60,7 @@ const (
 	SurfaceCommand  Surface = "command"  // one command on the command line
 	SurfaceHeadless Surface = "headless" // troupe -p
 	SurfaceSocket   Surface = "socket"   // HTTP on the owner's socket
+	SurfaceServer   Surface = "server"   // HTTP at the address of a server
 	SurfaceMCP      Surface = "mcp"      // a program that speaks to troupe mcp serve
 	SurfaceReplay   Surface = "replay"   // a recording that is played again
 )

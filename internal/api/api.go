@@ -46,6 +46,8 @@ type API interface {
 	Serving() Serving
 	// Machine is about what there is on this machine and what would hold in a folder.
 	Machine() Machine
+	// People is about who may use a server.
+	People() People
 }
 
 // Sessions looks at sessions and trees. It answers from the log, whoever runs them.
@@ -235,6 +237,20 @@ type Serving interface {
 	// Login logs the user in to a server, in two calls that the same process answers, or out. Nothing but this begins
 	// a login.
 	Login(ctx context.Context, l wire.ServerLogin) (wire.ServerLogged, error)
+}
+
+// People is about who may use a server. Without one, the person of the home is all there is.
+type People interface {
+	// Me is who calls.
+	Me(ctx context.Context) (wire.Me, error)
+	// Users lists those who may use the server, by name.
+	Users(ctx context.Context) ([]wire.User, error)
+	// SetUser adds, changes, invites or removes one. The last admin stays.
+	SetUser(ctx context.Context, c wire.UserChange) (wire.UserChanged, error)
+	// Tokens lists the tokens that hold.
+	Tokens(ctx context.Context) ([]wire.Token, error)
+	// Revoke has a token hold no more: that of the call, or, for admins, any.
+	Revoke(ctx context.Context, r wire.Revoke) error
 }
 
 // Finish waits until a tree is over and lets go of it: when it returns, nothing that is said to

@@ -44,6 +44,8 @@ type Env struct {
 	Serve func(ctx context.Context, a *App, path string) (Served, error)
 	// Tell hears what a person who waits for this process should know at once; nil: nobody does.
 	Tell func(text string)
+	// Folders are those in which a server has agents work, the usual one first; none: anywhere.
+	Folders []string
 	// Look is at the folder of the first run, and was begun before the home was open. nil: each
 	// run looks by itself.
 	Look *Look
@@ -61,7 +63,7 @@ type App struct {
 	dirs     config.Dirs
 	settings config.Settings
 	warnings []string
-	db       store.Store
+	db       database
 	file     *sqlite.Store // what db is, unless that is a server's
 	trees    trees
 	models   *models
@@ -81,6 +83,12 @@ type App struct {
 	defined  definedAgents
 	// environMask takes the credentials of the environment out of a text.
 	environMask func() func(string) string
+}
+
+// database is what keeps everything of a home.
+type database interface {
+	store.Store
+	store.Records
 }
 
 // Open opens the home that the environment names and makes it if it is new. What is odd
@@ -187,6 +195,15 @@ func StateFolder(lookup func(string) (string, bool)) string {
 		return ""
 	}
 	return dirs.Data
+}
+
+// LoginsFolder is where logins are kept, "" if there is no place.
+func LoginsFolder(lookup func(string) (string, bool)) string {
+	dirs, err := config.FindDirs(lookup)
+	if err != nil {
+		return ""
+	}
+	return dirs.Logins()
 }
 
 func (a *App) outputDir(id troupe.SessionID) string {

@@ -9,7 +9,7 @@ import (
 func (a *App) As(c troupe.Caller) api.API {
 	u := bound{a, c}
 	return &boundAPI{sessions{u}, sessions{u}, runs{u}, steering{u}, requests{u}, following{u}, trusting{u}, undoing{u},
-		using{u}, machine{u}, serving{u}, setup{u}}
+		using{u}, machine{u}, serving{u}, setup{u}, peopling{u}}
 }
 
 // bound is a home and who uses it.
@@ -33,6 +33,7 @@ type boundAPI struct {
 	machine machine
 	serving serving
 	setup   setup
+	people  peopling
 }
 
 // Setup implements api.API.
@@ -46,6 +47,9 @@ func (b *boundAPI) Serving() api.Serving { return b.serving }
 
 // setup implements api.Setup.
 type setup struct{ bound }
+
+// People implements api.API.
+func (b *boundAPI) People() api.People { return b.people }
 
 // requesting is api.Requests under a name that is not one of its methods: a field hides a method of its name.
 type requesting = api.Requests

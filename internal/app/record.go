@@ -479,9 +479,12 @@ func inOrder(scribes []*recorder) []replay.Line {
 
 // newRoot is the id of a new root: the recorded one in a replay, so that the ids of all its
 // descendants are the recorded ones too.
-func newRoot(p *replay.Player, draw io.Reader) (troupe.SessionID, error) {
-	if p != nil {
+func newRoot(p *replay.Player, given troupe.SessionID, draw io.Reader) (troupe.SessionID, error) {
+	switch {
+	case p != nil:
 		return p.Root(), nil
+	case given != "":
+		return given, nil
 	}
 	return troupe.NewRootID(draw)
 }

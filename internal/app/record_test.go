@@ -390,7 +390,7 @@ func TestReplayTools(t *testing.T) {
 	} else if _, on := b.Background(); on {
 		t.Error("it goes to the background by itself")
 	}
-	if _, err := newRoot(nil, strings.NewReader("12345678")); err != nil {
+	if _, err := newRoot(nil, "", strings.NewReader("12345678")); err != nil {
 		t.Error(err)
 	}
 }

@@ -44,7 +44,7 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 		workflow.Follows(s.Model) {
 		b.Prompt = "again" // without a word there would be nothing to do: with any, the failed steps begin again
 	}
-	ad := session.Adoption{Root: s.ID, Expect: t.Lease, Idle: b.Idle, Quiet: b.Idle, Wake: b.Wake,
+	ad := session.Adoption{Root: s.ID, Expect: t.Lease, Idle: b.Idle || b.Left, Quiet: b.Idle, Wake: b.Wake,
 		Caller: &a.caller}
 	if b.Prompt != "" {
 		ad.Prompt, ad.MailID = words(b.Prompt, b.Images), promptID()
@@ -79,6 +79,9 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 	}
 	e.guard.meet(b.Cwd, p, profiles.runs)
 	warnings = append(warnings, e.lookAtServers(ctx, a.app, profiles, p, s.ID, b.Cwd, s.Type, authority)...)
+	if b.Left {
+		b.AskMS, b.Attended = ad.Settings.AskFor.Milliseconds(), ad.Settings.Attended
+	}
 	if b.Wake && b.AskMS == 0 {
 		b.AskMS = ad.Settings.AskFor.Milliseconds() // what was asked waits on
 	}

@@ -152,7 +152,7 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 		return begun, err
 	}
 	e.guard.meet(b.Cwd, p, profiles.runs)
-	id, err := newRoot(a.app.models.player, rand.Reader)
+	id, err := newRoot(a.app.models.player, b.Root, rand.Reader)
 	if err != nil {
 		return begun, err
 	}

@@ -77,7 +77,7 @@ func house() []room {
 		},
 		{
 			path: "internal/cli/home", floor: 4, floors: []int{3},
-			packages: []string{"internal/client", "internal/httpd"},
+			packages: []string{"internal/client", "internal/httpd", "internal/disk"},
 			why:      "it opens homes for the command line and nothing else",
 		},
 		{

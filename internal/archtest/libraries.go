@@ -49,6 +49,7 @@ func libraries() []library {
 		{"github.com/JohannesKaufmann/html-to-markdown/v2", []string{"internal/tool/web"}, "only WebFetch reads pages"},
 		{"golang.org/x/net", []string{"internal/tool/web", "internal/proxy", "internal/gate/rule"},
 			"HTML, charsets and international names"},
+		{"golang.org/x/time", []string{"internal/httpd"}, "how often callers may call is the server's business"},
 		{"golang.org/x/sync", []string{"internal/..."}, "groups of goroutines, without a type of its own in any " +
 			"signature"},
 		{"golang.org/x/tools", []string{"internal/cli/demo"}, "txtar, the form the demo's project is kept in"},

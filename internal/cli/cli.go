@@ -147,7 +147,10 @@ func newRoot(c *console.Console) *cobra.Command {
 		Use: "troupe [prompt]", Short: "A team of coding agents in your folder", Long: long, Example: examples,
 		SilenceErrors: true, SilenceUsage: true,
 	}
-	root.PersistentFlags().StringVar(&c.DebugFile, "debug", "", "Append a log to this file (it holds no secrets)")
+	root.PersistentFlags().StringVar(&c.Global.Debug, "debug", "", "Append a log to this file (it holds no secrets)")
+	root.PersistentFlags().StringVar(&c.Global.Server, "server", "",
+		"Use the sessions of a server: its address, or here for "+
+			"this machine's (default: where troupe login said)")
 	root.SetFlagErrorFunc(console.FlagError)
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
 		if cmd.HasParent() { // a conversation draws its screen itself

@@ -1,5 +1,5 @@
-// Package client is the api of another process, over its socket: with the same answers and the
-// same errors as there.
+// Package client is the api of another process, over its socket, or of a server, at its address: with the same answers
+// and the same errors as there.
 //
 // A Client may be used by several goroutines. It starts none that outlive a call, except for
 // connections kept for the next one, which Close ends. A call ends with its context; what it
@@ -9,6 +9,7 @@ package client
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -27,28 +29,64 @@ import (
 
 // Client is one process that serves the API.
 type Client struct {
-	socket string
-	http   *http.Client
-	slow   *http.Client // for verbs that take minutes
+	name  string // of its socket or address, for people
+	base  string // what stands before the path of a request
+	token string // of a server
+	// answered: it has, at least once. Before that one that cannot be reached is a mistake in its address.
+	answered atomic.Bool
+	http     *http.Client
+	slow     *http.Client // for verbs that take minutes
 }
+
+// onSocket is what stands before a path where the host says nothing.
+const onSocket = "http://troupe"
 
 // Dial makes a client for a socket. It connects with the first call.
 func Dial(socket string) *Client {
-	var d net.Dialer
+	return dial(&Client{name: socket, base: onSocket}, func(d *net.Dialer, ctx context.Context, _, _ string) (net.Conn,
+		error) {
+		return d.DialContext(ctx, "unix", socket)
+	})
+}
+
+// At makes a client for a server at an address, such as https://troupe.example.com, which is let in with a token. It
+// connects with the first call, and follows no redirect: the token is for this server.
+func At(address, token string) *Client {
+	return dial(&Client{name: address, base: strings.TrimSuffix(address, "/"), token: token}, (*net.Dialer).DialContext)
+}
+
+func dial(c *Client, connect func(*net.Dialer, context.Context, string, string) (net.Conn, error)) *Client {
+	d := &net.Dialer{Timeout: 10 * time.Second}
 	within := func(patience time.Duration) *http.Client {
-		return &http.Client{Transport: &http.Transport{
-			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				c, err := d.DialContext(ctx, "unix", socket)
+		t := &http.Transport{
+			DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+				conn, err := connect(d, ctx, network, addr)
 				if err != nil && ctx.Err() == nil {
 					err = fmt.Errorf("%w: %w", api.ErrUnreachable, err)
 				}
-				return c, err
+				return conn, err
 			},
 			DisableCompression: true, ResponseHeaderTimeout: patience, IdleConnTimeout: time.Minute,
+			TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true,
+		}
+		if c.isServer() {
+			t.Proxy = http.ProxyFromEnvironment
+		}
+		return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
 		}}
 	}
-	return &Client{socket: socket, http: within(time.Minute), slow: within(4 * time.Minute)}
+	c.http, c.slow = within(time.Minute), within(4*time.Minute)
+	return c
 }
+
+// SignIn has a server give a token for a login code.
+func (c *Client) SignIn(ctx context.Context, in wire.SignIn) (wire.SignedIn, error) {
+	return postFor[wire.SignedIn](ctx, c, wire.SignInRoute, "", in)
+}
+
+// isServer: it has an address, and no socket.
+func (c *Client) isServer() bool { return c.base != onSocket }
 
 // Close lets go of the connections that no call is using.
 func (c *Client) Close() {
@@ -63,7 +101,7 @@ const pingWithin = 1500 * time.Millisecond
 func (c *Client) Ping(ctx context.Context) error {
 	within, cancel := context.WithTimeout(ctx, pingWithin)
 	defer cancel()
-	req, err := http.NewRequestWithContext(within, http.MethodGet, "http://troupe/", nil)
+	req, err := http.NewRequestWithContext(within, http.MethodGet, c.base+"/", nil)
 	if err != nil {
 		return fmt.Errorf("make a request: %w", err)
 	}
@@ -111,7 +149,7 @@ func call(ctx context.Context, c *Client, verb, ref string, query url.Values, in
 		err = json.NewDecoder(r).Decode(into)
 	}
 	if err != nil {
-		return nil, connectionLost(c.socket, method, err)
+		return nil, connectionLost(c.name, method, err)
 	}
 	return resp.Header, nil
 }
@@ -157,16 +195,49 @@ func queryOf(pairs ...string) url.Values {
 	return out
 }
 
-// do makes one request. The answer is a good one, and its body must be closed.
+// A server that is started anew is waited for so long, and looked for so often.
+const (
+	backWithin = time.Minute
+	looksAgain = 500 * time.Millisecond
+)
+
+// do makes one request. The answer is a good one, and its body must be closed. Where a server goes away that has
+// answered before, what only looks is asked again once it is back.
 func do(ctx context.Context, c *Client, hc *http.Client, method, path string, body []byte,
+	header http.Header) (*http.Response, error) {
+	looks := method == http.MethodGet || strings.HasSuffix(path, "/wait")
+	for began := time.Now(); ; {
+		resp, err := try(ctx, c, hc, method, path, body, header)
+		if err == nil {
+			c.answered.Store(true)
+		}
+		if !c.isServer() || !looks || !c.answered.Load() || !errors.Is(err, errAway) || time.Since(began) > backWithin {
+			return resp, err
+		}
+		select {
+		case <-time.After(looksAgain):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// errAway is what a process that cannot be reached, or went away before it had answered, is besides.
+var errAway = errors.New("it is not there")
+
+// try makes a request once.
+func try(ctx context.Context, c *Client, hc *http.Client, method, path string, body []byte,
 	header http.Header) (*http.Response, error) {
 	var r io.Reader
 	if body != nil {
 		r = bytes.NewReader(body)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, "http://troupe"+path, r)
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, r)
 	if err != nil {
 		return nil, fmt.Errorf("make a request: %w", err)
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	req.Header.Set("Accept", "application/json")
 	if body != nil {
@@ -183,12 +254,19 @@ func do(ctx context.Context, c *Client, hc *http.Client, method, path string, bo
 		}
 		return nil, ctx.Err()
 	case errors.Is(err, api.ErrUnreachable):
-		return nil, &troupe.UserError{
-			Problem: fmt.Sprintf("no process answers on %s", c.socket),
-			Hint:    "The process that ran the session may just have ended; try again.", Err: err,
+		hint := "The process that ran the session may just have ended; try again."
+		if c.isServer() {
+			hint = "Is the address right, and does the server run? It is started with `troupe serve`."
 		}
+		return nil, &troupe.UserError{Problem: fmt.Sprintf("no process answers on %s", c.name), Hint: hint,
+			Err: errors.Join(err, errAway)}
+	case errors.As(err, new(*tls.CertificateVerificationError)):
+		return nil, &troupe.UserError{Problem: fmt.Sprintf("%s does not prove that it is the server: %v", c.name,
+			errors.Unwrap(err)), Hint: "If its certificate is your own, name the file of the one above it in " +
+			"SSL_CERT_FILE.",
+			Err: err}
 	case err != nil:
-		return nil, connectionLost(c.socket, method, err)
+		return nil, connectionLost(c.name, method, err)
 	case resp.StatusCode >= http.StatusMultipleChoices:
 		defer resp.Body.Close() //nolint:errcheck // all that mattered was read
 		return nil, refused(resp)
@@ -218,7 +296,7 @@ func refused(resp *http.Response) error {
 // connectionLost is a call whose answer never came.
 func connectionLost(socket, method string, err error) error {
 	u := &troupe.UserError{Problem: fmt.Sprintf("the process behind %s went away before it had answered: %v", socket,
-		err), Err: err}
+		err), Err: errors.Join(err, errAway)}
 	if method != http.MethodGet {
 		u.Hint = "What was asked for may or may not have been done; look before you try again."
 	}

@@ -256,3 +256,29 @@ func (c setup) Memories(ctx context.Context, q wire.MemoryQuery) ([]wire.Memory,
 func (c setup) SetMemory(ctx context.Context, m wire.MemoryChange) (wire.Memory, error) {
 	return postFor[wire.Memory](ctx, c.to, "set-memory", "", m)
 }
+
+// People implements api.API.
+func (c *Client) People() api.People { return people{c} }
+
+// people implements api.People.
+type people struct{ to *Client }
+
+func (c people) Me(ctx context.Context) (wire.Me, error) {
+	return get[wire.Me](ctx, c.to, "me", "", nil)
+}
+
+func (c people) Users(ctx context.Context) ([]wire.User, error) {
+	return get[[]wire.User](ctx, c.to, "users", "", nil)
+}
+
+func (c people) SetUser(ctx context.Context, u wire.UserChange) (wire.UserChanged, error) {
+	return postFor[wire.UserChanged](ctx, c.to, "set-user", "", u)
+}
+
+func (c people) Tokens(ctx context.Context) ([]wire.Token, error) {
+	return get[[]wire.Token](ctx, c.to, "tokens", "", nil)
+}
+
+func (c people) Revoke(ctx context.Context, r wire.Revoke) error {
+	return post(ctx, c.to, "revoke", "", r)
+}

@@ -38,12 +38,37 @@ type nothing struct{}
 // operations is the API over the use cases.
 type operations struct {
 	bind Bind
+	keys Keys    // of a server; nil: a socket, whose callers are known by their processes
+	in   folders // in which a server has agents work
 	// streaming bounds a context by the life of the server's streams.
 	streaming func(context.Context) (context.Context, context.CancelFunc)
 }
 
-// as is the use cases for who makes a request.
-func (o *operations) as(ctx context.Context) api.API { return o.bind(caller(ctx)) }
+// permit has an operation answer only those who may have the verb. What others send is not looked at.
+func permit(h huma.API, needs troupe.Right) func(huma.Context, func(huma.Context)) {
+	return func(hc huma.Context, next func(huma.Context)) {
+		if caller(hc.Context()).Right.Covers(needs) {
+			next(hc)
+			return
+		}
+		p := wire.NewProblem(troupe.NotAllowed(needs))
+		hc.SetHeader("Content-Type", problemType)
+		hc.SetStatus(p.Status)
+		// Whoever asked may have gone; there is nobody else to tell.
+		_ = h.Marshal(hc.BodyWriter(), "application/json", p)
+	}
+}
+
+// as is the use cases for who makes a request, if they may send with the verb what they do. In is a pointer to that.
+func (o *operations) as(ctx context.Context, verb string, in any) (api.API, error) {
+	c := caller(ctx)
+	if c.Surface == troupe.SurfaceServer {
+		if err := o.in.admit(c, verb, in); err != nil {
+			return nil, err
+		}
+	}
+	return o.bind(c), nil
+}
 
 // session finds what a path names. A whole id never means a name that looks like one.
 func session(ctx context.Context, a api.API, ref string) (wire.Session, error) {
@@ -75,8 +100,11 @@ func (o *operations) describe(mux *http.ServeMux) *huma.OpenAPI {
 			Info: &huma.Info{
 				Title: "Troupe", Version: "1",
 				Description: "Begin, see, steer, stop and answer agents. Served on the unix socket of each process " +
-					"that runs agents; fields are added to these shapes, never renamed or used for something else. " +
-					"Processes that an agent started are refused.",
+					"that runs agents, where processes that an agent started are refused, and by `troupe serve` at " +
+					"an " +
+					"address, where each call comes with a token (`Authorization: Bearer …`, from sign-in) and needs " +
+					"the right that its description names. Fields are added to these shapes, never renamed or used " +
+					"for something else.",
 			},
 			Components: &huma.Components{Schemas: huma.NewMapRegistry(prefix, huma.DefaultSchemaNamer)},
 		},
@@ -94,6 +122,7 @@ func (o *operations) describe(mux *http.ServeMux) *huma.OpenAPI {
 	o.requests(h)
 	o.files(h)
 	o.machine(h)
+	o.people(h)
 	// Every operation answers with Problem; huma's own model is not part of this API.
 	schemas := h.OpenAPI().Components.Schemas.Map()
 	delete(schemas, "ErrorModel")
@@ -139,8 +168,13 @@ func operation(h huma.API, id string) huma.Operation {
 	if r.Large {
 		most = maxMessage
 	}
+	about := fmt.Sprintf("At a server: with the right %s.", r.Needs)
+	between := huma.Middlewares{permit(h, r.Needs)}
+	if id == wire.SignInRoute {
+		about, between = "Without a token. At a server alone.", nil
+	}
 	return huma.Operation{
-		OperationID: id, Method: r.Method, Path: r.Path, Summary: r.Summary, MaxBodyBytes: most,
+		OperationID: id, Method: r.Method, Path: r.Path, Summary: r.Summary, Description: about, MaxBodyBytes: most, Middlewares: between,
 		Responses: map[string]*huma.Response{"default": {
 			Description: "What went wrong",
 			Content:     map[string]*huma.MediaType{problemType: {Schema: schema}},
@@ -151,7 +185,11 @@ func operation(h huma.API, id string) huma.Operation {
 // query registers an operation that answers with a value.
 func query[I, T any](o *operations, h huma.API, id string, fn func(api.API, context.Context, *I) (T, error)) {
 	huma.Register(h, operation(h, id), func(ctx context.Context, in *I) (*body[T], error) {
-		v, err := fn(o.as(ctx), ctx, in)
+		a, err := o.as(ctx, id, in)
+		if err != nil {
+			return nil, wire.NewProblem(err)
+		}
+		v, err := fn(a, ctx, in)
 		if err != nil {
 			return nil, wire.NewProblem(err)
 		}
@@ -162,7 +200,11 @@ func query[I, T any](o *operations, h huma.API, id string, fn func(api.API, cont
 // do registers an operation that does something and has nothing to say.
 func do[I any](o *operations, h huma.API, id string, fn func(api.API, context.Context, *I) error) {
 	huma.Register(h, operation(h, id), func(ctx context.Context, in *I) (*nothing, error) {
-		if err := fn(o.as(ctx), ctx, in); err != nil {
+		a, err := o.as(ctx, id, in)
+		if err == nil {
+			err = fn(a, ctx, in)
+		}
+		if err != nil {
 			return nil, wire.NewProblem(err)
 		}
 		return &nothing{}, nil

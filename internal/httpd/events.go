@@ -88,7 +88,7 @@ func (in *eventsInput) places(s wire.Session) (map[troupe.SessionID]int64, error
 // events registers the log: a page of it, or a stream that goes on.
 func (o *operations) events(h huma.API) {
 	op := operation(h, "events")
-	op.Description = "With `Accept: text/event-stream` the answer is a stream: every event from where the request " +
+	op.Description += " With `Accept: text/event-stream` the answer is a stream: every event from where the request " +
 		"says, then those that come, each as one message whose id is SESSION:SEQ. Messages without a name are events " +
 		"of the log; `delta` is a piece of a reply on its way; ignore named ones you do not know. A reader that was " +
 		"cut off sends Last-Event-ID (browsers do by themselves) and misses nothing."
@@ -105,7 +105,10 @@ func (o *operations) events(h huma.API) {
 		},
 	}
 	huma.Register(h, op, func(ctx context.Context, in *eventsInput) (*huma.StreamResponse, error) {
-		a := o.as(ctx)
+		a, err := o.as(ctx, "events", in)
+		if err != nil {
+			return nil, wire.NewProblem(err)
+		}
 		s, err := session(ctx, a, in.ID)
 		if err != nil {
 			return nil, wire.NewProblem(err)

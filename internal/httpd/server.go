@@ -26,9 +26,10 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Server serves the API on one socket.
+// Server serves the API on one socket, or at one address.
 type Server struct {
-	socket *socket
+	socket *socket // nil: it has an address
+	addr   net.Addr
 	http   *http.Server
 	served chan error         // the end of the goroutine that accepts connections
 	cancel context.CancelFunc // ends every request
@@ -48,19 +49,23 @@ func Serve(ctx context.Context, path string, cases Bind, o Options) (*Server, er
 	if err != nil {
 		return nil, err
 	}
-	s := newServer(ctx, cases, o.Log, look)
+	s := newServer(ctx, &operations{bind: cases}, o.Log, look, admitPeer)
 	s.socket = sock
 	go func() { s.served <- s.http.Serve(sock.listener) }()
 	return s, nil
 }
 
+// admission says who makes a request, or why nobody of ours does.
+type admission func(*http.Request) (troupe.Caller, *wire.Problem)
+
 // newServer makes a server that does not listen yet.
-func newServer(ctx context.Context, cases Bind, log *slog.Logger, look func(net.Conn) peer) *Server {
+func newServer(ctx context.Context, o *operations, log *slog.Logger, look func(net.Conn) peer,
+	admit admission) *Server {
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	streams, silence := context.WithCancel(base)
 	s := &Server{served: make(chan error, 1), cancel: cancel}
 	s.http = &http.Server{
-		Handler:           s.guard(handler(cases, streams)),
+		Handler:           s.guard(handler(o, streams), admit),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       time.Minute,     // a body of 32 MB from the same machine; streams send none
 		WriteTimeout:      5 * time.Minute, // for the slowest answer; streams give each message its own time
@@ -132,17 +137,31 @@ func (b *busy) wait() {
 // peerKey is the key of the peer in a connection's context.
 type peerKey struct{}
 
-// caller is who makes a request: what is known of its process, never what it says of itself.
+// callerKey is the key of the caller in a request's context.
+type callerKey struct{}
+
+// caller is who makes a request. Without an admission it is one without any right.
 func caller(ctx context.Context) troupe.Caller {
-	c := troupe.You(troupe.SurfaceSocket)
-	if p, ok := ctx.Value(peerKey{}).(peer); ok {
-		c.Process = p.pid
-	}
+	c, _ := ctx.Value(callerKey{}).(troupe.Caller)
 	return c
 }
 
+// admitPeer admits the processes of this user: what is known of a process counts, never what it says of itself.
+func admitPeer(r *http.Request) (troupe.Caller, *wire.Problem) {
+	p, ok := r.Context().Value(peerKey{}).(peer)
+	if !ok {
+		p.refused = errNoPeer
+	}
+	if p.refused != nil {
+		return troupe.Caller{}, refusal(p.refused)
+	}
+	c := troupe.You(troupe.SurfaceSocket)
+	c.Process = p.pid
+	return c, nil
+}
+
 // guard turns away whoever may not call, before anything of the request is looked at.
-func (s *Server) guard(next http.Handler) http.Handler {
+func (s *Server) guard(next http.Handler, admit admission) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		writeProblem(w, &wire.Problem{
@@ -156,17 +175,25 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			return
 		}
 		defer s.busy.leave()
-		p, ok := r.Context().Value(peerKey{}).(peer)
-		if !ok {
-			p.refused = errNoPeer
-		}
-		if p.refused != nil {
-			w.Header().Set("Connection", "close")
-			writeProblem(w, refusal(p.refused))
+		c, refused := admit(r)
+		if refused != nil {
+			turnAway(w, refused)
 			return
 		}
-		next.ServeHTTP(w, r)
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
 	})
+}
+
+// turnAway answers who is not let in. Nothing of the request was read, so its connection is of no more use.
+func turnAway(w http.ResponseWriter, p *wire.Problem) {
+	w.Header().Set("Connection", "close")
+	switch p.Status {
+	case http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	case http.StatusTooManyRequests:
+		w.Header().Set("Retry-After", "1")
+	}
+	writeProblem(w, p)
 }
 
 func refusal(why error) *wire.Problem {
@@ -176,17 +203,17 @@ func refusal(why error) *wire.Problem {
 }
 
 // handler is the API as an http.Handler, made when it is first needed.
-func handler(cases Bind, streams context.Context) http.Handler {
-	made := sync.OnceValue(func() http.Handler { return newHandler(cases, streams) })
+func handler(o *operations, streams context.Context) http.Handler {
+	made := sync.OnceValue(func() http.Handler { return newHandler(o, streams) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { made().ServeHTTP(w, r) })
 }
 
-func newHandler(cases Bind, streams context.Context) http.Handler {
-	o := &operations{bind: cases, streaming: func(ctx context.Context) (context.Context, context.CancelFunc) {
+func newHandler(o *operations, streams context.Context) http.Handler {
+	o.streaming = func(ctx context.Context) (context.Context, context.CancelFunc) {
 		ctx, cancel := context.WithCancel(ctx)
 		stop := context.AfterFunc(streams, cancel)
 		return ctx, func() { stop(); cancel() }
-	}}
+	}
 	mux := http.NewServeMux()
 	doc := o.describe(mux)
 	serveText(mux, "GET /openapi.yaml", "application/openapi+yaml", doc.YAML)

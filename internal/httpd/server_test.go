@@ -285,7 +285,8 @@ func TestStreamLives(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := apitest.New()
-		s := newServer(t.Context(), w.As, slog.New(slog.DiscardHandler), func(net.Conn) peer { return peer{pid: 1} })
+		s := newServer(t.Context(), &operations{bind: w.As}, slog.New(slog.DiscardHandler),
+			func(net.Conn) peer { return peer{pid: 1} }, admitPeer)
 		l := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
 		go func() { s.served <- s.http.Serve(l) }()
 		defer func() {
@@ -412,7 +413,7 @@ func TestDocument(t *testing.T) {
 	var doc struct {
 		Paths map[string]any `json:"paths"`
 	}
-	if err := json.Unmarshal([]byte(body), &doc); err != nil || len(doc.Paths) != 48 {
+	if err := json.Unmarshal([]byte(body), &doc); err != nil || len(doc.Paths) != 54 {
 		t.Errorf("it describes %d paths: %v", len(doc.Paths), err)
 	}
 }
@@ -420,7 +421,7 @@ func TestDocument(t *testing.T) {
 // TestNobody: a request that came by a way on which nobody was looked at is refused.
 func TestNobody(t *testing.T) {
 	t.Parallel()
-	s := newServer(t.Context(), apitest.New().As, slog.New(slog.DiscardHandler), look)
+	s := newServer(t.Context(), &operations{bind: apitest.New().As}, slog.New(slog.DiscardHandler), look, admitPeer)
 	r := httptest.NewRequestWithContext(t.Context(), "GET", "/v1/tasks", nil)
 	w := httptest.NewRecorder()
 	s.http.Handler.ServeHTTP(w, r)

@@ -199,3 +199,29 @@ func of[N, B, T any](o *operations, h huma.API, id string, noun func(api.API) N,
 }
 
 func workspaces(a api.API) api.Workspaces { return a.Setup().Workspaces() }
+
+func (o *operations) people(h huma.API) {
+	query(o, h, "me", func(a api.API, ctx context.Context, _ *struct{}) (wire.Me, error) { return a.People().Me(ctx) })
+	query(o, h, "users", func(a api.API, ctx context.Context, _ *struct{}) ([]wire.User, error) {
+		return a.People().Users(ctx)
+	})
+	of(o, h, "set-user", api.API.People, api.People.SetUser)
+	query(o, h, "tokens", func(a api.API, ctx context.Context, _ *struct{}) ([]wire.Token, error) {
+		return a.People().Tokens(ctx)
+	})
+	do(o, h, "revoke", func(a api.API, ctx context.Context, in *body[wire.Revoke]) error {
+		return a.People().Revoke(ctx, in.Body)
+	})
+	huma.Register(h, operation(h, wire.SignInRoute), func(ctx context.Context, in *body[wire.SignIn],
+	) (*body[wire.SignedIn], error) {
+		if o.keys == nil {
+			return nil, wire.NewProblem(&troupe.UserError{Problem: "this is no server: who calls is known here",
+				Hint: "Leave the login out.", Code: troupe.ExitUsage})
+		}
+		out, err := o.keys.SignIn(ctx, in.Body)
+		if err != nil {
+			return nil, wire.NewProblem(err)
+		}
+		return &body[wire.SignedIn]{out}, nil
+	})
+}

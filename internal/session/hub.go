@@ -317,6 +317,19 @@ func Folders(h *Hub) map[string]bool {
 	return out
 }
 
+// AtWork reports whether something is to do in a tree whose sessions are advanced here.
+func AtWork(h *Hub, root troupe.SessionID) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := h.trees[root]
+	if t == nil {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.up && !t.over()
+}
+
 // Leave waits like Wait, and lets go of the tree in the moment in which it is over, or lost.
 // Nothing that has just begun is cut off: mail that is sent before is acted on first, and what
 // is sent after waits in the home for the process that takes the tree up next.

@@ -1,6 +1,10 @@
 package wire
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/troupe-dev/troupe"
+)
 
 // Route is how a verb of the api is called over HTTP.
 type Route struct {
@@ -8,6 +12,9 @@ type Route struct {
 
 	Large bool // words, pictures or many calls are sent with it
 	Slow  bool // the answer may take minutes: it asks a model, or runs what a command of a file names
+
+	// Needs is the right that a user of a server has to have.
+	Needs troupe.Right
 }
 
 // routes are all there are. {id} is a session, {request} a request.
@@ -16,44 +23,50 @@ func routes() []Route {
 		get, post = http.MethodGet, http.MethodPost
 		all, one  = "/v1/sessions", "/v1/sessions/{id}"
 		request   = "/v1/requests/{request}"
+		viewer    = troupe.RightViewer
+		operator  = troupe.RightOperator
 	)
 	return []Route{
-		route("list-sessions", get, all, "List main agents' sessions, the newest first"),
-		route("find-session", get, one, "Find a session by what people call it"),
-		route("tree", get, one+"/tree", "All sessions of a session's tree, and who runs it"),
-		route("team", get, one+"/team", "The team that a session's main agent leads, and what each member is at"),
-		route("events", get, one+"/events", "Read a session's log, page by page or as a stream"),
-		route("report", get, one+"/report", "What the whole tree of a session has come to"),
-		route("cost", get, one+"/cost", "The bill of a tree, agent by agent, and its limits"),
-		route("context", get, one+"/context", "What stands in a session's context, by where it comes from"),
-		route("session-tasks", get, one+"/tasks", "What is at work for a session and for all below it"),
-		route("tasks", get, "/v1/tasks", "What is at work in every live tree"),
-		route("begin", post, all, "Begin a tree in the process that answers, or go on with one there").large().slow(),
-		route("wait", post, one+"/wait", "Wait, for a while, until every session of a tree has ended"),
-		route("leave", post, one+"/leave", "Have the process that answers let go of a tree that is over"),
-		route("remove", http.MethodDelete, one, "Forget a whole tree that no process has in hand"),
-		route("send", post, one+"/messages", "Say something to a session: steer it, or have it go on").large().slow(),
-		route("stop", post, one+"/stop", "End a session's run; all of it can be resumed"),
+		route("list-sessions", get, all, "List main agents' sessions, the newest first").by(viewer),
+		route("find-session", get, one, "Find a session by what people call it").by(viewer),
+		route("tree", get, one+"/tree", "All sessions of a session's tree, and who runs it").by(viewer),
+		route("team", get, one+"/team", "The team that a session's main agent leads, and what each member is "+
+			"at").by(viewer),
+		route("events", get, one+"/events", "Read a session's log, page by page or as a stream").by(viewer),
+		route("report", get, one+"/report", "What the whole tree of a session has come to").by(viewer),
+		route("cost", get, one+"/cost", "The bill of a tree, agent by agent, and its limits").by(viewer),
+		route("context", get, one+"/context", "What stands in a session's context, by where it comes from").by(viewer),
+		route("session-tasks", get, one+"/tasks", "What is at work for a session and for all below it").by(viewer),
+		route("tasks", get, "/v1/tasks", "What is at work in every live tree").by(viewer),
+		route("begin", post, all, "Begin a tree in the process that answers, or go on with one "+
+			"there").large().slow().by(operator),
+		route("wait", post, one+"/wait", "Wait, for a while, until every session of a tree has ended").by(viewer),
+		route("leave", post, one+"/leave", "Have the process that answers let go of a tree that is over").by(operator),
+		route("remove", http.MethodDelete, one, "Forget a whole tree that no process has in hand").by(operator),
+		route("send", post, one+"/messages", "Say something to a session: steer it, or have it go "+
+			"on").large().slow().by(operator),
+		route("stop", post, one+"/stop", "End a session's run; all of it can be resumed").by(operator),
 		route("background", post, one+"/background", "Let a sub-agent go on in the background, so that its parent "+
-			"does; of a main agent, every agent and command that it waits for"),
-		route("compact", post, one+"/compact", "Have a session shorten its conversation"),
-		route("sleep", post, one+"/sleep", "Put a session's tree away until a person wakes it").slow(),
-		route("mode", post, one+"/mode", "Change the permission mode of a session's tree"),
-		route("model", post, one+"/model", "Move a session to another model"),
-		route("list-requests", get, "/v1/requests", "List the open requests"),
-		route("request", get, request, "Find an open request"),
-		route("answer", post, request+"/answer", "Answer a request"),
-		route("plans", get, "/v1/plans", "The plans that sessions have written, or the text of one"),
+			"does; of a main agent, every agent and command that it waits for").by(operator),
+		route("compact", post, one+"/compact", "Have a session shorten its conversation").by(operator),
+		route("sleep", post, one+"/sleep", "Put a session's tree away until a person wakes it").slow().by(operator),
+		route("mode", post, one+"/mode", "Change the permission mode of a session's tree").by(operator),
+		route("model", post, one+"/model", "Move a session to another model").by(operator),
+		route("list-requests", get, "/v1/requests", "List the open requests").by(viewer),
+		route("request", get, request, "Find an open request").by(viewer),
+		route("answer", post, request+"/answer", "Answer a request").by(operator),
+		route("plans", get, "/v1/plans", "The plans that sessions have written, or the text of one").by(viewer),
 		route("untrusted", get, "/v1/trust", "What the files of a folder would allow and was not trusted yet"),
 		route("trust", post, "/v1/trust", "Trust a folder with what was shown of it"),
-		route("turns", get, one+"/turns", "What each turn of a tree has changed"),
-		route("plan-undo", get, one+"/undo", "What an undo would put back"),
-		route("undo", post, one+"/undo", "Put files back as a plan has shown it"),
-		route("models", get, "/v1/models", "The models that could be used"),
-		route("default-model", get, "/v1/model", "The model that a new session would begin with"),
+		route("turns", get, one+"/turns", "What each turn of a tree has changed").by(viewer),
+		route("plan-undo", get, one+"/undo", "What an undo would put back").by(viewer),
+		route("undo", post, one+"/undo", "Put files back as a plan has shown it").by(operator),
+		route("models", get, "/v1/models", "The models that could be used").by(viewer),
+		route("default-model", get, "/v1/model", "The model that a new session would begin with").by(viewer),
 		route("doctor", get, "/v1/doctor", "What a run in a folder would find on this machine").slow(),
-		route("agents", post, "/v1/agents", "The types of agent that can be started, and their files").large(),
-		route("agent", post, "/v1/agent", "What an agent of a type would be born with").large(),
+		route("agents", post, "/v1/agents", "The types of agent that can be started, and their "+
+			"files").large().by(viewer),
+		route("agent", post, "/v1/agent", "What an agent of a type would be born with").large().by(viewer),
 		route("hooks", post, "/v1/hooks", "The hooks that are set, and what they say to a made-up "+
 			"event").large().slow(),
 		route("status-line", post, "/v1/status-line", "What the status line of the settings says").slow(),
@@ -62,25 +75,37 @@ func routes() []Route {
 		route("servers", post, "/v1/servers", "The MCP servers that are written down").large().slow(),
 		route("set-server", post, "/v1/servers/change", "Write an MCP server down, or take it out"),
 		route("login", post, "/v1/servers/login", "Log in to an MCP server, or out").slow(),
-		route("skills", post, "/v1/skills", "The skills and commands that can be used, and their files").large(),
-		route("workflows", post, "/v1/workflows", "The workflows that can be run, and their files").large(),
-		route("memories", post, "/v1/memories", "What agents have kept for others of their type"),
-		route("set-memory", post, "/v1/memories/change", "Change what agents have kept, or forget it").large(),
-		route("worktrees", post, "/v1/worktrees", "The folders that sessions have of their own").slow(),
-		route("diff-worktree", post, "/v1/worktrees/diff", "What was changed in one since its base").slow(),
+		route("skills", post, "/v1/skills", "The skills and commands that can be used, and their "+
+			"files").large().by(viewer),
+		route("workflows", post, "/v1/workflows", "The workflows that can be run, and their files").large().by(viewer),
+		route("memories", post, "/v1/memories", "What agents have kept for others of their type").by(operator),
+		route("set-memory", post, "/v1/memories/change", "Change what agents have kept, or forget "+
+			"it").large().by(operator),
+		route("worktrees", post, "/v1/worktrees", "The folders that sessions have of their own").slow().by(viewer),
+		route("diff-worktree", post, "/v1/worktrees/diff", "What was changed in one since its base").slow().by(viewer),
 		route("merge-worktree", post, "/v1/worktrees/merge", "Bring the work in one to the folder that it is "+
-			"from").slow(),
-		route("prune-worktrees", post, "/v1/worktrees/prune", "Remove those whose work is elsewhere").slow(),
-		route("rules", post, "/v1/rules", "The rules that hold for a run"),
-		route("explain", post, "/v1/explain", "What the gate would answer to calls").large(),
+			"from").slow().by(operator),
+		route("prune-worktrees", post, "/v1/worktrees/prune",
+			"Remove those whose work is elsewhere").slow().by(operator),
+		route("rules", post, "/v1/rules", "The rules that hold for a run").by(viewer),
+		route("explain", post, "/v1/explain", "What the gate would answer to calls").large().by(viewer),
+		route("me", get, "/v1/me", "Who calls, as the server knows them").by(viewer),
+		route("users", get, "/v1/users", "Who may use the server"),
+		route("set-user", post, "/v1/users/change", "Add a user, change one, or remove one; and invite them to log in"),
+		route("tokens", get, "/v1/tokens", "The tokens that hold, without their secrets"),
+		route("revoke", post, "/v1/tokens/revoke", "Have a token hold no more").by(viewer),
+		route(SignInRoute, post, "/v1/sign-in", "Have a token for a login code, which is good once"),
 	}
 }
 
 func route(id, method, path, summary string) Route {
-	return Route{ID: id, Method: method, Path: path, Summary: summary}
+	return Route{ID: id, Method: method, Path: path, Summary: summary, Needs: troupe.RightAdmin}
 }
 
 func (r Route) large() Route { r.Large = true; return r }
+
+// by says which right it needs; one that no right was given is for admins.
+func (r Route) by(needs troupe.Right) Route { r.Needs = needs; return r }
 
 func (r Route) slow() Route { r.Slow = true; return r }
 
@@ -93,6 +118,9 @@ func RouteOf(id string) Route {
 	}
 	panic("there is no route " + id)
 }
+
+// SignInRoute is the one route that needs no token.
+const SignInRoute = "sign-in"
 
 // OnlyRequest stands in a path for the one request that is open.
 const OnlyRequest = "-"

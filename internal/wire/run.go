@@ -21,6 +21,10 @@ type Taking struct {
 	TakeOver bool `json:"-"`
 	// Wake has a session go on that was put away; without it, it is refused. It is named by Resume.
 	Wake bool `json:"wake,omitempty"`
+	// Left takes up a session that a process has left, as it was set to work; nothing else is set going. Root is the id
+	// that a new one gets. Both are for the server that keeps sessions going.
+	Left bool             `json:"-"`
+	Root troupe.SessionID `json:"-"`
 }
 
 // Begin asks for a run. Zero fields leave the choice to the settings, or, when a session goes on,

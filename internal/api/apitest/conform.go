@@ -189,6 +189,17 @@ func asks() []ask {
 			Input: []byte(`{"command":"ls"}`)},
 			{ID: []byte(`"x"`), Tool: "Read"}})
 	})
+	add("Me", func(ctx context.Context, a api.API) (any, error) { return a.People().Me(ctx) })
+	add("Users", func(ctx context.Context, a api.API) (any, error) { return a.People().Users(ctx) })
+	add("Tokens", func(ctx context.Context, a api.API) (any, error) { return a.People().Tokens(ctx) })
+	for _, name := range []string{"ada<b>", "none"} {
+		add("SetUser", func(ctx context.Context, a api.API) (any, error) {
+			return a.People().SetUser(ctx, wire.UserChange{Name: name, Right: troupe.RightViewer, Invite: true})
+		})
+		add("Revoke", func(ctx context.Context, a api.API) (any, error) {
+			return nothing(a.People().Revoke(ctx, wire.Revoke{ID: name}))
+		})
+	}
 	// The request is there, is answered, and is there no more.
 	for range 2 {
 		for _, id := range []string{"", "9m2", "q/1?x"} {
@@ -259,7 +270,7 @@ func SameError(t *testing.T, name string, got, want error) {
 		t.Errorf("%s: the error says %q, want %q", name, got, want)
 	}
 	for _, kind := range []error{troupe.ErrNotFound, troupe.ErrExists, troupe.ErrAmbiguous, troupe.ErrFenced,
-		troupe.ErrBlocked, troupe.ErrNewer, troupe.ErrCap, troupe.ErrAsleep} {
+		troupe.ErrBlocked, troupe.ErrChanged, troupe.ErrNewer, troupe.ErrCap, troupe.ErrAsleep} {
 		if errors.Is(got, kind) != errors.Is(want, kind) {
 			t.Errorf("%s: errors.Is(err, %v) is %t, want %t", name, kind, errors.Is(got, kind), errors.Is(want, kind))
 		}

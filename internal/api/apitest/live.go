@@ -69,7 +69,7 @@ func Live(t *testing.T, a api.API, caller troupe.Caller) {
 	l.machine()
 	// What writes was played, or it leaves no event: a new verb has to be put into one of the lists.
 	looks := []string{
-		"Agent", "Agents", "Context", "Cost", "Doctor", "Events", "Explain", "Find", "Follow", "Hooks", "List", "Model",
+		"Me", "Tokens", "Users", "Agent", "Agents", "Context", "Cost", "Doctor", "Events", "Explain", "Find", "Follow", "Hooks", "List", "Model",
 		"Models",
 		"Memories", "Plans", "PlanUndo", "Plugins", "Report",
 		"Request", "Requests",
@@ -78,7 +78,7 @@ func Live(t *testing.T, a api.API, caller troupe.Caller) {
 	}
 	// Nothing of these is in a log, or the log is gone.
 	silent := []string{"Leave", "Login", "MergeWorktree", "PruneWorktrees", "Remove", "SetMemory", "SetPlugin",
-		"SetServer", "Trust"}
+		"SetServer", "SetUser", "Revoke", "Trust"}
 	for _, name := range verbs() {
 		if !slices.Contains(slices.Concat(looks, silent, l.wrote), name) {
 			t.Errorf("it is not known whether %s puts its caller on what it causes", name)

@@ -632,3 +632,43 @@ func (w *World) Explain(_ context.Context, p wire.Place, calls []wire.Call) (wir
 	}
 	return out, nil
 }
+
+// People implements api.API.
+func (w *World) People() api.People { return people{w} }
+
+// people implements api.People.
+type people struct{ *World }
+
+// Me implements api.People, as do the methods below.
+func (people) Me(context.Context) (wire.Me, error) {
+	return wire.Me{Name: "ada<b>", Right: troupe.RightOperator, Version: "v", Folders: []string{"/src"}}, nil
+}
+
+func (people) Users(context.Context) ([]wire.User, error) {
+	return []wire.User{{Name: "ada<b>", Right: troupe.RightAdmin, CreatedAt: Born()}}, nil
+}
+
+func (w people) SetUser(_ context.Context, c wire.UserChange) (wire.UserChanged, error) {
+	if c.Name == "none" {
+		return wire.UserChanged{}, noUser()
+	}
+	w.did("user %s %s %t %t", c.Name, c.Right, c.Remove, c.Invite)
+	return wire.UserChanged{User: wire.User{Name: c.Name, Right: c.Right, CreatedAt: Born()}, Code: "c", Until: Born()},
+		nil
+}
+
+func (people) Tokens(context.Context) ([]wire.Token, error) {
+	return []wire.Token{{ID: "t", User: "ada<b>", Label: "l", CreatedAt: Born(), ExpiresAt: Born(), Yours: true}}, nil
+}
+
+func (w people) Revoke(_ context.Context, r wire.Revoke) error {
+	if r.ID == "none" {
+		return noUser()
+	}
+	w.did("revoke %s", r.ID)
+	return nil
+}
+
+func noUser() error {
+	return &troupe.UserError{Problem: "no <user>", Hint: "h", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
+}

@@ -46,7 +46,7 @@ type Console struct {
 	// Copies of a console share it; nil: nobody asks.
 	Ran *atomic.Bool
 
-	DebugFile string // --debug
+	Global Global
 	// HangUp is closed when the terminal goes away.
 	HangUp chan struct{}
 	// Serve makes what runs in this process reachable for others.
@@ -55,6 +55,12 @@ type Console struct {
 	Ahead string
 
 	warned []string // by WarnOnce
+}
+
+// Global are the flags of every command.
+type Global struct {
+	Debug  string // a file for the log
+	Server string // the address of the server that has the sessions
 }
 
 // Interrupts hands Ctrl-C and its like to whoever has something to bring to an end.
@@ -211,14 +217,28 @@ func (c *Console) Env(log *slog.Logger) home.Env {
 // Open opens the Troupe home, and the debug log if one was asked for. The returned close
 // must be called; its error is worth telling.
 func (c *Console) Open(ctx context.Context, from troupe.Surface) (*home.Home, func() error, error) {
-	return c.open(func(env home.Env) (*home.Home, error) { return home.Open(ctx, env, from) })
+	return open(c, func(env home.Env) (*home.Home, error) { return home.Open(ctx, env, from) }, true)
 }
 
-func (c *Console) open(open func(home.Env) (*home.Home, error)) (*home.Home, func() error, error) {
+// OpenHere opens the home of this machine, wherever the sessions are that commands are about.
+func OpenHere(c *Console, how func(home.Env) (*home.Home, error)) (*home.Home, func() error, error) {
+	return open(c, how, false)
+}
+
+func open(c *Console, how func(home.Env) (*home.Home, error), anywhere bool) (*home.Home, func() error, error) {
+	if anywhere {
+		server, err := home.Server(c.Global.Server, c.Lookup)
+		if err != nil {
+			return nil, nil, err
+		}
+		if server != "" {
+			how = func(env home.Env) (*home.Home, error) { return home.OpenServer(env, server) }
+		}
+	}
 	log := slog.New(slog.DiscardHandler)
 	closeLog := func() error { return nil }
-	if c.DebugFile != "" {
-		f, err := os.OpenFile(c.DebugFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if c.Global.Debug != "" {
+		f, err := os.OpenFile(c.Global.Debug, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
 			return nil, nil, &troupe.UserError{
 				Problem: "the debug log cannot be written: " + err.Error(), Hint: "Give --debug a file that can.",
@@ -228,9 +248,12 @@ func (c *Console) open(open func(home.Env) (*home.Home, error)) (*home.Home, fun
 		log = slog.New(slog.NewTextHandler(f, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		closeLog = f.Close
 	}
-	h, err := open(c.Env(log))
+	h, err := how(c.Env(log))
 	if err != nil {
 		return nil, nil, errors.Join(err, closeLog())
+	}
+	if h == nil { // what was opened is more than a home, and its own
+		return nil, closeLog, nil
 	}
 	for _, w := range h.Warnings() {
 		c.WarnOnce(w)
@@ -250,7 +273,7 @@ func (c *Console) With(ctx context.Context, from troupe.Surface, fn func(*home.H
 // WithSettings is With for what needs nothing but the settings: no home is made, and none is
 // written to.
 func (c *Console) WithSettings(fn func(*home.Home) error) error {
-	h, closeHome, err := c.open(home.OpenSettings)
+	h, closeHome, err := open(c, home.OpenSettings, true)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package home
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -16,7 +17,7 @@ type ExportTo = app.ExportTo
 // Export writes a session that sleeps, or has ended, for another home. It is for a person: what an agent may see of
 // other sessions is not for it to take away.
 func (h *Home) Export(ctx context.Context, root troupe.SessionID, to ExportTo) (left []string, err error) {
-	if err := h.refuseAgent("export sessions"); err != nil {
+	if err := errors.Join(h.refuseAgent("export sessions"), h.hereOnly("troupe export")); err != nil {
 		return nil, err
 	}
 	return app.Export(ctx, h.app, root, to)
@@ -24,7 +25,7 @@ func (h *Home) Export(ctx context.Context, root troupe.SessionID, to ExportTo) (
 
 // Import makes a session from such a file, asleep.
 func (h *Home) Import(ctx context.Context, from io.Reader, o wire.Import) (wire.Imported, error) {
-	if err := h.refuseAgent("import sessions"); err != nil {
+	if err := errors.Join(h.refuseAgent("import sessions"), h.hereOnly("troupe import")); err != nil {
 		return wire.Imported{}, err
 	}
 	return app.Import(ctx, h.app, h.caller, from, o)

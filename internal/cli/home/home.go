@@ -41,6 +41,9 @@ type Home struct {
 	app    *app.App
 	agent  string // the session whose agent has started this process; "" if none has
 	caller troupe.Caller
+
+	server  string // the address of the server that has the sessions; "": they are here
+	closing func() // what else ends with it; nil: nothing
 }
 
 // Open opens the home that the environment names, and makes it if it is new. What is asked of it
@@ -57,7 +60,7 @@ func Open(ctx context.Context, env Env, from troupe.Surface) (*Home, error) {
 	agent, _ := env.Lookup(troupe.AgentVariable)
 	dial := func(socket string) router.Peer { return client.Dial(socket) }
 	you := troupe.You(from)
-	h := &Home{router.New(a.As(you), dial, agent), a, agent, you}
+	h := &Home{API: router.New(a.As(you), dial, agent), app: a, agent: agent, caller: you}
 	h.API = taking{h.API, h}
 	return h, nil
 }
@@ -70,7 +73,7 @@ func OpenSettings(env Env) (*Home, error) {
 		return nil, err
 	}
 	you := troupe.You(troupe.SurfaceCommand)
-	return &Home{a.As(you), a, "", you}, nil
+	return &Home{API: a.As(you), app: a, caller: you}, nil
 }
 
 // DoctorWithoutHome is what api.Machine's Doctor finds without a home: cause is why it could not be opened.
@@ -112,4 +115,9 @@ func (h *Home) History() string { return h.app.HistoryFile() }
 func (h *Home) TeammateMode() troupe.TeammateMode { return app.TeammateMode(h.app) }
 
 // Close ends what runs here and closes the home. What was under way can be resumed.
-func (h *Home) Close() error { return h.app.Close() }
+func (h *Home) Close() error {
+	if h.closing != nil {
+		h.closing()
+	}
+	return h.app.Close()
+}

@@ -17,6 +17,9 @@ type (
 
 // Record makes a recording of a tree from its logs; args are the command that began it.
 func (h *Home) Record(ctx context.Context, root troupe.SessionID, args []string) (Recording, error) {
+	if err := h.hereOnly("troupe record"); err != nil {
+		return Recording{}, err
+	}
 	return h.app.Record(ctx, root, args)
 }
 

@@ -35,6 +35,9 @@ func (h *Home) StopOver(ctx context.Context, s wire.Session, st wire.Stop) (take
 // silent reports whether another process runs the tree of a session and does not answer. It is an error if that
 // process answers.
 func silent(ctx context.Context, h *Home, id troupe.SessionID) (t wire.Tree, silent bool, err error) {
+	if h.server != "" {
+		return t, false, errTakeOver
+	}
 	t, err = h.API.Tree(ctx, id)
 	if err != nil || !t.Running || t.Here {
 		return t, false, err

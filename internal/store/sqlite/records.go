@@ -36,7 +36,8 @@ func (s *Store) Records(ctx context.Context, kind, after string, limit int) (out
 		return t.Query("list records of kind "+kind, func(row table.Row) error {
 			out = append(out, store.Record{Kind: kind, Key: row.Text(0), Version: row.Int64(1), Value: row.Bytes(2)})
 			return nil
-		}, `SELECT key, version, value FROM records WHERE kind = ? AND key > ? ORDER BY key LIMIT ? + 0`, kind, after, limit)
+		}, `SELECT key, version, value FROM records WHERE kind = ? AND key > ? ORDER BY key LIMIT ? + 0`, kind, after,
+			limit)
 	})
 	return out, err
 }
@@ -62,7 +63,9 @@ func (s *Store) PutRecord(ctx context.Context, r store.Record) (version int64, e
 			n, err = t.Exec(doing, `INSERT INTO records (kind, key, version, value) VALUES (?,?,?,?)
 				ON CONFLICT (kind, key) DO NOTHING`, r.Kind, r.Key, version, value)
 		} else {
-			n, err = t.Exec(doing, `UPDATE records SET version = ?, value = ? WHERE kind = ? AND key = ? AND version = ?`,
+			n,
+				err = t.Exec(doing,
+				`UPDATE records SET version = ?, value = ? WHERE kind = ? AND key = ? AND version = ?`,
 				version, value, r.Kind, r.Key, r.Version)
 		}
 		if err == nil && n == 0 {

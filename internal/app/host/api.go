@@ -1,0 +1,147 @@
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// API is the api of a server: next, but that what is begun with it goes on whichever process is gone, and that what is
+// said to a tree which no process has in hand has one take it up.
+func (h *Host) API(next api.API) api.API { return serving{next, h} }
+
+type serving struct {
+	api.API
+
+	h *Host
+}
+
+// Begin begins a tree, or goes on with one.
+func (s serving) Begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err error) {
+	if b.Resume != "" || b.Continue {
+		if begun, err = s.API.Begin(ctx, b); err == nil {
+			err = s.h.want(ctx, begun.Root)
+		}
+		return begun, err
+	}
+	if b.Root, err = troupe.NewRootID(rand.Reader); err != nil {
+		return begun, err
+	}
+	if err := s.h.want(ctx, b.Root); err != nil {
+		return begun, err
+	}
+	// What the record is left for, if this process ends here, is forgotten after a while.
+	return s.API.Begin(ctx, b)
+}
+
+// Send gives a session words. Where no process had its tree, one has by the answer.
+func (s serving) Send(ctx context.Context, id troupe.SessionID, m wire.Message) (wire.Sent, error) {
+	sent, err := s.API.Send(ctx, id, m)
+	if err != nil {
+		return sent, err
+	}
+	if err := s.goOn(ctx, id); err != nil {
+		return sent, err
+	}
+	if sent.Effect == effectWaits {
+		sent.Effect = "resumes"
+	}
+	return sent, nil
+}
+
+// effectWaits is what is told where no process runs a tree.
+const effectWaits = "waits"
+
+// Compact has a session shorten its conversation.
+func (s serving) Compact(ctx context.Context, id troupe.SessionID, hint string) error {
+	return errors.Join(s.API.Compact(ctx, id, hint), s.goOn(ctx, id))
+}
+
+// Answer answers a request.
+func (s serving) Answer(ctx context.Context, id string, a wire.Answer) error {
+	q, err := s.Request(ctx, id)
+	if err == nil {
+		err = s.API.Answer(ctx, q.ID, a)
+	}
+	if err == nil {
+		err = s.goOn(ctx, q.Session)
+	}
+	return err
+}
+
+// Stop ends the run of a session. A tree that is just between two processes is taken up for it.
+func (s serving) Stop(ctx context.Context, id troupe.SessionID, st wire.Stop) error {
+	t, err := s.Tree(ctx, id)
+	if err != nil {
+		return err
+	}
+	if wanted, parked, err := s.h.wanted(ctx, t.Root()); err == nil && wanted && parked == "" && !t.Running {
+		s.h.taken(ctx, t.Root())
+	}
+	return s.API.Stop(ctx, id, st)
+}
+
+// goOn has the tree of a session kept going, and waits until a process has it.
+func (s serving) goOn(ctx context.Context, id troupe.SessionID) error {
+	t, err := s.Tree(ctx, id)
+	if err == nil {
+		err = s.h.want(ctx, t.Root())
+	}
+	if err != nil {
+		return err
+	}
+	s.h.taken(ctx, t.Root())
+	return nil
+}
+
+// Wait returns when every session of a tree has ended, whichever process has it, and whichever had it before.
+func (s serving) Wait(ctx context.Context, root troupe.SessionID) error {
+	for {
+		err := s.API.Wait(ctx, root)
+		if err == nil || ctx.Err() != nil || !errors.Is(err, troupe.ErrFenced) && !errors.Is(err, api.ErrUnreachable) {
+			return err
+		}
+		standing, serr := s.h.o.Trees.Standing(ctx, root)
+		if serr != nil {
+			return serr
+		}
+		switch standing {
+		case Unborn, Asleep:
+			return err
+		case Over, Rests:
+			return nil
+		case Here, There, Left:
+		}
+		wanted, parked, werr := s.h.wanted(ctx, root)
+		switch {
+		case werr != nil:
+			return werr
+		case !wanted:
+			return err
+		case parked != "":
+			return &troupe.UserError{Problem: fmt.Sprintf("session %s is parked: %s", root, parked),
+				Hint: fmt.Sprintf("Words to it have it go on: troupe send %s \"...\"", root), Code: troupe.ExitFailed}
+		}
+		select {
+		case <-time.After(4 * looksAgain):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Leave lets go of a tree that is over. Where no process has it, nothing is to be done.
+func (s serving) Leave(ctx context.Context, root troupe.SessionID) (bool, error) {
+	left, err := s.API.Leave(ctx, root)
+	if !errors.Is(err, troupe.ErrFenced) {
+		return left, err
+	}
+	standing, err := s.h.o.Trees.Standing(ctx, root)
+	return standing == Over || standing == Asleep, err
+}

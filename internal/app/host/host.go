@@ -1,0 +1,315 @@
+// Package host keeps the trees of a server going: what was begun there goes on when the process that ran it is gone,
+// in this process or in another one that has the same database.
+//
+// A record for each such tree says that it is wanted. It is written before the tree is born, and goes when the tree is
+// over, asleep or removed. Every process that hosts looks at all records once a second, and at once when it is told of
+// one: a tree that no living process has, and in which something is to do, is taken up by the one that is first to say
+// so in the record. One that is taken up again and again without ever standing for a while is parked, with the reason,
+// until a person says something to it.
+//
+// A Host has one goroutine, which Close ends and waits for; what it has taken up by then belongs to the app. Its API
+// may
+// be used by several goroutines. A process that is killed at any moment leaves at the worst a record of a tree that was
+// never born, which is forgotten, or one of a tree that is over.
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+const (
+	kind = "hosted"
+
+	lookEvery = time.Second
+	// restsAfter is how long a tree that is over is held for the next words to it.
+	restsAfter = 10 * time.Minute
+	// bornWithin is how long a birth may take from its record on.
+	bornWithin = 10 * time.Minute
+	// steadyAfter is how long a tree has to stand for what was before not to count, and mostTries how often one is
+	// taken up until then.
+	steadyAfter = 2 * time.Minute
+	mostTries   = 3
+	// takenWithin is how long words to a tree that nobody has wait for it to be taken up.
+	takenWithin = 10 * time.Second
+	looksAgain  = 50 * time.Millisecond
+)
+
+// Standing is how a tree stands, as seen from this process.
+type Standing int
+
+// Standings.
+const (
+	Unborn Standing = iota // there is none of that id
+	Asleep                 // it was put away
+	Here                   // this process has it, and something is to do in it
+	Rests                  // this process has it, and nothing is
+	There                  // another living process has it
+	Left                   // no living process has it, and something is to do
+	Over                   // no living process has it, and nothing is
+)
+
+// Trees are the trees of a home.
+type Trees interface {
+	Standing(ctx context.Context, root troupe.SessionID) (Standing, error)
+}
+
+// hosted is the value of a record.
+type hosted struct {
+	Since time.Time `json:"since"`
+	// Tries is how often it was taken up since it last stood for a while, and At when it was last.
+	Tries int       `json:"tries,omitempty"`
+	At    time.Time `json:"at,omitzero"`
+	// Parked is why it is not taken up any more.
+	Parked string `json:"parked,omitempty"`
+}
+
+// Options are what a Host needs.
+type Options struct {
+	Records store.Records
+	Trees   Trees
+	// System is the api as Troupe itself asks it: trees are taken up and let go of by it.
+	System api.API
+	Now    func() time.Time
+	Log    *slog.Logger
+	// Takes: trees are taken up here; else this process only says which are wanted.
+	Takes bool
+}
+
+// Host is this process as one that keeps trees going.
+type Host struct {
+	o      Options
+	kicked chan struct{}
+	cancel context.CancelFunc
+	ended  chan struct{}
+
+	mu      sync.Mutex
+	resting map[troupe.SessionID]time.Time // since when a tree here rests
+}
+
+// New begins to keep trees going.
+func New(ctx context.Context, o Options) *Host {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	h := &Host{o: o, kicked: make(chan struct{}, 1), cancel: cancel, ended: make(chan struct{}),
+		resting: map[troupe.SessionID]time.Time{}}
+	go h.run(ctx)
+	return h
+}
+
+// Close ends the looking.
+func (h *Host) Close() {
+	h.cancel()
+	<-h.ended
+}
+
+func (h *Host) run(ctx context.Context) {
+	defer close(h.ended)
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		if err := h.look(ctx); err != nil && ctx.Err() == nil {
+			h.o.Log.Warn("look at what is to be kept going", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-h.kicked:
+		}
+	}
+}
+
+// kick has the records looked at now.
+func (h *Host) kick() {
+	select {
+	case h.kicked <- struct{}{}:
+	default:
+	}
+}
+
+// look looks at every record once. What is wrong with one tree keeps no other from going on.
+func (h *Host) look(ctx context.Context) error {
+	all, err := h.o.Records.Records(ctx, kind, "", 0)
+	if err != nil {
+		return err
+	}
+	known := make(map[troupe.SessionID]bool, len(all))
+	for _, r := range all {
+		root := troupe.SessionID(r.Key)
+		known[root] = true
+		if err := h.tend(ctx, root, r); err != nil && ctx.Err() == nil {
+			h.o.Log.Warn("keep a session going", "session", root, "err", err)
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for root := range h.resting {
+		if !known[root] {
+			delete(h.resting, root)
+		}
+	}
+	return nil
+}
+
+// tend does what is to be done for one tree.
+func (h *Host) tend(ctx context.Context, root troupe.SessionID, r store.Record) error {
+	var v hosted
+	if err := json.Unmarshal(r.Value, &v); err != nil {
+		return fmt.Errorf("read its record: %w", err)
+	}
+	standing, err := h.o.Trees.Standing(ctx, root)
+	if err != nil {
+		return err
+	}
+	if standing != Rests {
+		h.mu.Lock()
+		delete(h.resting, root)
+		h.mu.Unlock()
+	}
+	now := h.o.Now()
+	switch standing {
+	case Unborn:
+		if now.Sub(v.Since) < bornWithin {
+			return nil
+		}
+		return h.forget(ctx, r)
+	case Asleep, Over:
+		return h.forget(ctx, r)
+	case Rests:
+		if now.Sub(h.rests(root, now)) < restsAfter {
+			return nil
+		}
+		if left, err := h.o.System.Leave(ctx, root); err != nil || !left {
+			return err
+		}
+		return h.forget(ctx, r)
+	case Here:
+		if v.Tries > 0 && now.Sub(v.At) >= steadyAfter {
+			v.Tries = 0
+			return h.put(ctx, r, v)
+		}
+	case Left:
+		if h.o.Takes && v.Parked == "" {
+			return h.take(ctx, root, r, v)
+		}
+	case There:
+	}
+	return nil
+}
+
+// rests is since when a tree here has rested.
+func (h *Host) rests(root troupe.SessionID, now time.Time) time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, ok := h.resting[root]; !ok {
+		h.resting[root] = now
+	}
+	return h.resting[root]
+}
+
+// take takes a tree up. That it is about to is in the record before, so that a process which it ends has counted.
+func (h *Host) take(ctx context.Context, root troupe.SessionID, r store.Record, v hosted) error {
+	if v.Tries >= mostTries {
+		v.Parked = fmt.Sprintf("it was taken up %d times, and each time the process was gone within %v, or could not "+
+			"go "+
+			"on with it", v.Tries, steadyAfter)
+		h.o.Log.Warn("a session is parked", "session", root, "why", v.Parked)
+		return h.put(ctx, r, v)
+	}
+	v.Tries, v.At = v.Tries+1, h.o.Now()
+	switch err := h.put(ctx, r, v); {
+	case errors.Is(err, troupe.ErrChanged):
+		return nil // another process was faster
+	case err != nil:
+		return err
+	}
+	_, err := h.o.System.Begin(ctx, wire.Begin{Resume: string(root), Taking: wire.Taking{Left: true}})
+	if errors.Is(err, troupe.ErrFenced) {
+		return nil
+	}
+	return err
+}
+
+func (h *Host) put(ctx context.Context, r store.Record, v hosted) (err error) {
+	if r.Value, err = json.Marshal(v); err == nil {
+		_, err = h.o.Records.PutRecord(ctx, r)
+	}
+	return err
+}
+
+// forget removes a record. If it was changed meanwhile, something is wanted of the tree again.
+func (h *Host) forget(ctx context.Context, r store.Record) error {
+	err := h.o.Records.DeleteRecord(ctx, r.Kind, r.Key, r.Version)
+	if errors.Is(err, troupe.ErrChanged) || errors.Is(err, troupe.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// want has a tree kept going.
+func (h *Host) want(ctx context.Context, root troupe.SessionID) error {
+	for {
+		r, err := h.o.Records.Record(ctx, kind, string(root))
+		if errors.Is(err, troupe.ErrNotFound) {
+			r, err = store.Record{Kind: kind, Key: string(root)}, nil
+		}
+		if err != nil {
+			return fmt.Errorf("have session %s kept going: %w", root, err)
+		}
+		// An old record is written anew too: it may be about to be forgotten.
+		err = h.put(ctx, r, hosted{Since: h.o.Now().UTC()})
+		if errors.Is(err, troupe.ErrChanged) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("have session %s kept going: %w", root, err)
+		}
+		return nil
+	}
+}
+
+// wanted reports whether a tree is kept going, and why it is not any more if it was parked.
+func (h *Host) wanted(ctx context.Context, root troupe.SessionID) (wanted bool, parked string, err error) {
+	r, err := h.o.Records.Record(ctx, kind, string(root))
+	switch {
+	case errors.Is(err, troupe.ErrNotFound):
+		return false, "", nil
+	case err != nil:
+		return false, "", fmt.Errorf("look whether session %s is kept going: %w", root, err)
+	}
+	var v hosted
+	if err := json.Unmarshal(r.Value, &v); err != nil {
+		return false, "", fmt.Errorf("read the record of session %s: %w", root, err)
+	}
+	return true, v.Parked, nil
+}
+
+// taken waits until a process has a tree in which something is to do, for a while: it is taken up in any case.
+func (h *Host) taken(ctx context.Context, root troupe.SessionID) {
+	ctx, cancel := context.WithTimeout(ctx, takenWithin)
+	defer cancel()
+	tick := time.NewTicker(looksAgain)
+	defer tick.Stop()
+	for {
+		s, err := h.o.Trees.Standing(ctx, root)
+		if err != nil || s != Left {
+			return
+		}
+		h.kick()
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,297 @@
+package people_test
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app/people"
+	"github.com/troupe-dev/troupe/internal/store/memstore"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// clock is a time that tests set.
+type clock struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *clock) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(d)
+}
+
+func fresh(t *testing.T) (*people.People, *memstore.Store, *clock) {
+	t.Helper()
+	s := memstore.New(memstore.Options{}).Open()
+	c := &clock{at: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	return people.New(s, c.now), s, c
+}
+
+// signIn logs in with a code.
+func signIn(t *testing.T, p *people.People, code string) wire.SignedIn {
+	t.Helper()
+	in, err := p.SignIn(t.Context(), wire.SignIn{Code: code, Label: "here"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+func first(t *testing.T, p *people.People) wire.SignedIn {
+	t.Helper()
+	code, _, err := p.First(t.Context())
+	if err != nil || code == "" {
+		t.Fatalf("the first login is %q, %v", code, err)
+	}
+	return signIn(t, p, code)
+}
+
+func isStranger(t *testing.T, what string, err error) {
+	t.Helper()
+	if !errors.Is(err, people.ErrStranger) {
+		t.Errorf("%s: %v", what, err)
+	}
+}
+
+// TestFirstLogin: a server invites its first admin, again and again until one can log in; each code is good once, and
+// for ten minutes.
+func TestFirstLogin(t *testing.T) {
+	t.Parallel()
+	p, _, c := fresh(t)
+	late, until, err := p.First(t.Context())
+	if err != nil || until.Sub(c.now()) != people.CodeHolds {
+		t.Fatal(until, err)
+	}
+	c.pass(people.CodeHolds)
+	_, err = p.SignIn(t.Context(), wire.SignIn{Code: late})
+	isStranger(t, "a code that is too old", err)
+	code, _, err := p.First(t.Context())
+	if err != nil || code == late {
+		t.Fatal(code, err)
+	}
+	in := signIn(t, p, " "+strings.ToUpper(code)+"\n") // as people type it
+	_, err = p.SignIn(t.Context(), wire.SignIn{Code: code})
+	isStranger(t, "a code that was used", err)
+	if in.Name != people.FirstAdmin || in.Right != troupe.RightAdmin || in.ExpiresAt.Sub(c.now()) != people.TokenHolds {
+		t.Errorf("the first login gives %+v", in)
+	}
+	if code, _, err := p.First(t.Context()); code != "" || err != nil {
+		t.Errorf("with an admin who can log in the server invites with %q, %v", code, err)
+	}
+	c.pass(people.TokenHolds)
+	_, err = p.Whose(t.Context(), in.Token)
+	isStranger(t, "a token that is too old", err)
+	if code, _, err := p.First(t.Context()); code == "" || err != nil {
+		t.Errorf("when no token of an admin holds the server invites with %q, %v", code, err)
+	}
+}
+
+// TestCodeOnce: of many who log in with one code at once, one gets a token.
+func TestCodeOnce(t *testing.T) {
+	t.Parallel()
+	p, _, _ := fresh(t)
+	code, _, err := p.First(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	got := make(chan string, 20)
+	for range cap(got) {
+		wg.Go(func() {
+			if in, err := p.SignIn(t.Context(), wire.SignIn{Code: code}); err == nil {
+				got <- in.Token
+			} else if !errors.Is(err, people.ErrStranger) {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if len(got) != 1 {
+		t.Errorf("%d tokens were given for one code", len(got))
+	}
+}
+
+// TestWhose: a token is worth what its user may do now, and nothing when it was revoked or its user is gone. Nothing of
+// it that is secret is kept.
+func TestWhose(t *testing.T) {
+	t.Parallel()
+	p, s, _ := fresh(t)
+	admin := first(t, p)
+	u, err := p.Change(t.Context(), wire.UserChange{Name: "bob", Right: troupe.RightViewer, Invite: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bob := signIn(t, p, u.Code)
+	whose := func(token string) troupe.Caller {
+		t.Helper()
+		c, err := p.Whose(t.Context(), token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	if c := whose(bob.Token); c.Name != "bob" || c.Right != troupe.RightViewer || c.Surface != troupe.SurfaceServer ||
+		c.Token == "" || strings.Contains(bob.Token, c.Token+"_") == false {
+		t.Errorf("the caller is %+v", c)
+	}
+	if _, err := p.Change(t.Context(), wire.UserChange{Name: "bob", Right: troupe.RightOperator}); err != nil {
+		t.Fatal(err)
+	}
+	if c := whose(bob.Token); c.Right != troupe.RightOperator {
+		t.Errorf("with another right the caller is %+v", c)
+	}
+	_, rest, _ := strings.Cut(strings.TrimPrefix(bob.Token, "troupe_"), "_")
+	for _, kind := range []string{"token", "login", "server"} {
+		records, err := s.Records(t.Context(), kind, "", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range records {
+			if strings.Contains(string(r.Value)+r.Key, rest) || strings.Contains(r.Key, u.Code) {
+				t.Errorf("a record of kind %s holds a secret", kind)
+			}
+		}
+	}
+	id := whose(bob.Token).Token
+	for _, wrong := range []string{"", "troupe_", "troupe_" + id, "troupe_" + id + "_", "troupe_" + id + "_" + rest + "x",
+		id + "_" + rest, "troupe_" + id + "_" + strings.ToLower(rest), "troupe__" + rest, "troupe_none_" + rest} {
+		_, err := p.Whose(t.Context(), wrong)
+		isStranger(t, wrong, err)
+	}
+	if err := p.Revoke(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	_, err = p.Whose(t.Context(), bob.Token)
+	isStranger(t, "a token that was revoked", err)
+	if err := p.Revoke(t.Context(), id); !errors.Is(err, troupe.ErrNotFound) {
+		t.Errorf("a token that is none is revoked: %v", err)
+	}
+	u, err = p.Change(t.Context(), wire.UserChange{Name: "bob", Invite: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bob = signIn(t, p, u.Code)
+	invited, err := p.Change(t.Context(), wire.UserChange{Name: "bob", Invite: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Change(t.Context(), wire.UserChange{Name: "bob", Remove: true}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = p.Whose(t.Context(), bob.Token)
+	isStranger(t, "a token of one who was removed", err)
+	_, err = p.SignIn(t.Context(), wire.SignIn{Code: invited.Code})
+	isStranger(t, "a code of one who was removed", err)
+	// Who comes back under the name has nothing of what was before.
+	if _, err := p.Change(t.Context(), wire.UserChange{Name: "bob", Right: troupe.RightAdmin}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = p.Whose(t.Context(), bob.Token)
+	isStranger(t, "a token of before", err)
+	if c := whose(admin.Token); c.Right != troupe.RightAdmin {
+		t.Errorf("the admin is %+v", c)
+	}
+}
+
+// TestLastAdmin: an admin stays, whatever two admins do at once.
+func TestLastAdmin(t *testing.T) {
+	t.Parallel()
+	p, _, _ := fresh(t)
+	first(t, p)
+	for _, c := range []wire.UserChange{{Name: people.FirstAdmin, Remove: true},
+		{Name: people.FirstAdmin, Right: troupe.RightOperator}} {
+		if _, err := p.Change(t.Context(), c); !errors.Is(err, troupe.ErrBlocked) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	for range 50 {
+		for _, name := range []string{"ann", "bob"} {
+			if _, err := p.Change(t.Context(), wire.UserChange{Name: name, Right: troupe.RightAdmin}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var wg sync.WaitGroup
+		for _, name := range []string{"ann", "bob", people.FirstAdmin} {
+			wg.Go(func() {
+				_, err := p.Change(t.Context(), wire.UserChange{Name: name, Right: troupe.RightViewer})
+				if err != nil && !errors.Is(err, troupe.ErrBlocked) {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		all, err := p.Users(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		admins := 0
+		for _, u := range all {
+			if u.Right == troupe.RightAdmin {
+				admins++
+			}
+		}
+		if admins != 1 {
+			t.Fatalf("%d admins are left: %+v", admins, all)
+		}
+	}
+}
+
+// TestChangeRefuses: what is no change of a user says why.
+func TestChangeRefuses(t *testing.T) {
+	t.Parallel()
+	p, _, _ := fresh(t)
+	for _, c := range []wire.UserChange{{}, {Name: " ann"}, {Name: "a\nb"}, {Name: "a\x1b[2J"},
+		{Name: strings.Repeat("a", 65)}, {Name: "ann", Right: "owner"}, {Name: "ann", Right: "root"},
+		{Name: "ann", Remove: true}, {Name: "ann"}, {Name: "ann", Remove: true, Invite: true}} {
+		if _, err := p.Change(t.Context(), c); !errors.As(err, new(*troupe.UserError)) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	if all, err := p.Users(t.Context()); err != nil || len(all) > 0 {
+		t.Errorf("there are %+v, %v", all, err)
+	}
+}
+
+// TestUsed: when a token was used last is known to the hour, and costs a write an hour.
+func TestUsed(t *testing.T) {
+	t.Parallel()
+	p, s, c := fresh(t)
+	in := first(t, p)
+	version := func() int64 {
+		r, err := s.Records(t.Context(), "token", "", 0)
+		if err != nil || len(r) != 1 {
+			t.Fatal(r, err)
+		}
+		return r[0].Version
+	}
+	before := version()
+	for range 3 {
+		if _, err := p.Whose(t.Context(), in.Token); err != nil {
+			t.Fatal(err)
+		}
+		c.pass(time.Minute)
+	}
+	if version() != before {
+		t.Error("a call has written")
+	}
+	c.pass(time.Hour)
+	if _, err := p.Whose(t.Context(), in.Token); err != nil {
+		t.Fatal(err)
+	}
+	tokens, err := p.Tokens(t.Context())
+	if err != nil || len(tokens) != 1 || !tokens[0].UsedAt.Equal(c.now().Truncate(time.Hour)) ||
+		tokens[0].Label != "here" || tokens[0].User != people.FirstAdmin {
+		t.Errorf("the tokens are %+v, %v", tokens, err)
+	}
+}

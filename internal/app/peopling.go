@@ -1,0 +1,48 @@
+package app
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app/people"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// peopling implements api.People.
+type peopling struct{ bound }
+
+// PeopleOf are those who may use a home as a server.
+func PeopleOf(a *App) *people.People { return people.New(a.db, a.env.Now) }
+
+// Me implements api.People, as do the methods below.
+func (a peopling) Me(context.Context) (wire.Me, error) {
+	return wire.Me{Name: a.caller.Name, Right: a.caller.Right, Version: a.app.env.Version,
+		Folders: a.app.env.Folders}, nil
+}
+
+func (a peopling) Users(ctx context.Context) ([]wire.User, error) { return PeopleOf(a.app).Users(ctx) }
+
+func (a peopling) SetUser(ctx context.Context, c wire.UserChange) (wire.UserChanged, error) {
+	return PeopleOf(a.app).Change(ctx, c)
+}
+
+func (a peopling) Tokens(ctx context.Context) ([]wire.Token, error) {
+	all, err := PeopleOf(a.app).Tokens(ctx)
+	for i := range all {
+		all[i].Yours = all[i].ID == a.caller.Token
+	}
+	return all, err
+}
+
+func (a peopling) Revoke(ctx context.Context, r wire.Revoke) error {
+	id := cmp.Or(r.ID, a.caller.Token)
+	switch {
+	case id == "":
+		return &troupe.UserError{Problem: "no token is named, and this call came with none",
+			Hint: "`troupe users tokens` lists them.", Code: troupe.ExitUsage}
+	case id != a.caller.Token && !a.caller.Right.Covers(troupe.RightAdmin):
+		return troupe.NotAllowed(troupe.RightAdmin)
+	}
+	return PeopleOf(a.app).Revoke(ctx, id)
+}

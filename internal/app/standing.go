@@ -1,0 +1,78 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app/host"
+	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/turn"
+)
+
+// Host keeps the trees of a home going that were begun through its API, in this process if takes is true.
+func Host(ctx context.Context, a *App, takes bool) *host.Host {
+	system := troupe.Caller{Name: "troupe", Right: troupe.RightSystem, Surface: troupe.SurfaceServer}
+	return host.New(ctx, host.Options{Records: a.db, Trees: standings{a}, System: a.As(system), Now: a.env.Now,
+		Log: a.env.Log, Takes: takes})
+}
+
+// standings implements host.Trees.
+type standings struct{ app *App }
+
+func (a standings) Standing(ctx context.Context, root troupe.SessionID) (host.Standing, error) {
+	var s troupe.Session
+	var l troupe.Lease
+	err := a.app.trees.store.View(ctx, func(r store.Reader) (err error) {
+		if s, err = r.Session(root); err == nil {
+			l, err = r.Lease(root)
+		}
+		return err
+	})
+	if isNotFound(err) {
+		return host.Unborn, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("look at tree %s: %w", root, err)
+	}
+	if e := a.app.hosting(root); e != nil {
+		switch {
+		case session.AtWork(e.hub, root):
+			return host.Here, nil
+		case e.hub.Runs(root):
+			return host.Rests, nil
+		}
+		// It was lost, and is let go of; or it is about to be taken up, and stays.
+		now, cancel := context.WithCancel(ctx)
+		cancel()
+		if err := e.hub.Leave(now, root); err != nil && a.app.hosting(root) != nil {
+			return host.Here, nil
+		}
+	}
+	if !a.app.isOwner(l.Owner) {
+		_, alive, err := a.app.trees.owner(ctx, l)
+		if err != nil || alive {
+			return host.There, err
+		}
+	}
+	if !s.AsleepAt.IsZero() {
+		return host.Asleep, nil
+	}
+	events, err := a.app.trees.events(ctx, root, 0, 0)
+	if err != nil {
+		return 0, err
+	}
+	st, err := turn.Fold(events)
+	if err != nil {
+		return 0, fmt.Errorf("read session %s: %w", root, err)
+	}
+	more, err := a.app.trees.unfinished(ctx, root, &st)
+	if err != nil {
+		return 0, err
+	}
+	if more || s.Status.Live() {
+		return host.Left, nil
+	}
+	return host.Over, nil
+}

@@ -1,0 +1,167 @@
+package cmd
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/home"
+)
+
+func newServe(c *console.Console) *cobra.Command {
+	var o home.ServeOptions
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Serve the sessions of this machine at an address", Args: console.NoArgs,
+		Long: `Serve the sessions of this machine at an address. Agents work here, in the folders that are named, while people and
+programs begin, follow, steer, stop and answer them from elsewhere: every command works the same with --server ADDRESS, or
+after "troupe login ADDRESS". The first login is printed when the server begins, and is good once, for ten minutes.
+
+Beyond this machine the server listens only encrypted (--tls-cert, --tls-key), or behind a proxy that encrypts calls.
+"troupe docs server" says more.`,
+		Example: "troupe serve\ntroupe serve --listen 127.0.0.1:7777 --folder ~/app --folder ~/site\n" +
+			"troupe serve --listen :7777 --tls-cert cert.pem --tls-key key.pem",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if len(o.Folders) == 0 {
+				o.Folders = []string{cmp.Or(c.Cwd, ".")}
+			}
+			return serve(cmd.Context(), c, o)
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&o.Listen, "listen", "127.0.0.1:7777", "Address to listen on; port 0 takes a free one")
+	fs.StringArrayVar(&o.Folders, "folder", nil, "Folder in which agents may work; may be given again (default: this "+
+		"one)")
+	fs.StringVar(&o.Cert, "tls-cert", "", "File with the certificate, as PEM; it is read again when it changes")
+	fs.StringVar(&o.Key, "tls-key", "", "File with the certificate's key, as PEM")
+	fs.StringArrayVar(&o.Proxies, "behind-proxy", nil,
+		"Address or network of the proxy that encrypts calls; others are not answered then")
+	return cmd
+}
+
+// serve serves until it is interrupted.
+func serve(ctx context.Context, c *console.Console, o home.ServeOptions) error {
+	ended := make(chan struct{}, 1)
+	defer c.Interrupts.Take(func() {
+		select {
+		case ended <- struct{}{}:
+		default: // it is ending
+		}
+	})()
+	var s *home.Served
+	_, closeLog, err := console.OpenHere(c, func(env home.Env) (h *home.Home, err error) {
+		s, err = home.Serve(ctx, env, o)
+		return nil, err
+	})
+	if err != nil {
+		return err
+	}
+	for _, w := range s.Warnings() {
+		c.WarnOnce(w)
+	}
+	text := fmt.Sprintf("Troupe serves at %s\nAgents work in %s\n", s.Address, strings.Join(s.Folders, ", "))
+	if s.Code != "" {
+		text += fmt.Sprintf("\nTo log in (once, until %s):\n\n  troupe login %s\n  %s\n",
+			s.Until.Local().Format("15:04:05"),
+			s.Address, s.Code)
+	}
+	_, err = fmt.Fprint(c.Out, text, "\nCtrl-C ends it; what agents have under way is gone on with at the next "+
+		"start.\n")
+	if err == nil {
+		select {
+		case <-ended:
+		case <-ctx.Done():
+		}
+	}
+	return errors.Join(err, s.Close(ctx), closeLog())
+}
+
+func newLogin(c *console.Console) *cobra.Command {
+	var only bool
+	cmd := &cobra.Command{
+		Use: "login ADDRESS", Short: "Log in at a server", Args: console.Args(1, 1),
+		Long: `Log in at a server with a code that is good once: the server prints the first one when it begins, and an admin makes
+others ("troupe users invite NAME"). The code is asked for, or read from standard input. Commands go to that server from then
+on: --server here is this machine for one command, and "troupe logout" ends it. The token is kept in a file that only you may
+read and that is hidden from agents; it holds for 90 days.`,
+		Example: "troupe login http://127.0.0.1:7777\necho $CODE | troupe login https://troupe.example.com",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			address, err := home.Address(args[0])
+			if err != nil {
+				return err
+			}
+			code, err := readCode(c)
+			if err != nil {
+				return err
+			}
+			label, _ := os.Hostname() // it only says in a list which token this is
+			in, err := home.SignIn(cmd.Context(), c.Lookup, address, code, label, !only)
+			if err != nil {
+				return err
+			}
+			said := "Commands go there now; --server here is this machine, and troupe logout ends it."
+			if only {
+				said = "Commands go there with --server " + address + "."
+			}
+			_, err = fmt.Fprintf(c.Out, "You are logged in at %s as %s (%s), until %s. %s\n", address,
+				console.Line(in.Name, 64), in.Right, in.Expires.Local().Format("2 Jan 2006"), said)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&only, "keep-here", false, "Commands go on to use this machine unless --server names the "+
+		"server")
+	return cmd
+}
+
+// readCode asks for a login code, or reads it.
+func readCode(c *console.Console) (string, error) {
+	if c.InTTY {
+		fmt.Fprint(c.Err, "Login code: ")
+	}
+	line, err := bufio.NewReader(io.LimitReader(c.In, 1<<10)).ReadString('\n')
+	if line = strings.TrimSpace(line); line == "" {
+		return "", &troupe.UserError{Problem: "there is no login code",
+			Hint: "Type the code that the server or an admin " +
+				"gave you, or pipe it in.", Code: troupe.ExitUsage, Err: err}
+	}
+	return line, nil
+}
+
+func newLogout(c *console.Console) *cobra.Command {
+	return &cobra.Command{
+		Use: "logout [ADDRESS]", Short: "Log out at a server", Args: console.Args(0, 1),
+		Long: `Log out at a server: the one that commands go to, or the one named. Its token holds no more from then on, and
+commands use this machine.`,
+		Example: "troupe logout\ntroupe logout https://troupe.example.com",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			address, err := home.Server("", c.Lookup)
+			if len(args) > 0 {
+				address, err = home.Address(args[0])
+			}
+			if err != nil {
+				return err
+			}
+			if address == "" {
+				return console.Usage("commands use this machine; name the server to log out at")
+			}
+			known, err := home.SignOut(cmd.Context(), c.Lookup, address)
+			if err != nil {
+				return err
+			}
+			word := "You were not logged in at %s.\n"
+			if known {
+				word = "You are logged out at %s.\n"
+			}
+			_, err = fmt.Fprintf(c.Out, word, address)
+			return err
+		},
+	}
+}

@@ -1,0 +1,167 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api/apitest"
+	"github.com/troupe-dev/troupe/internal/client"
+	"github.com/troupe-dev/troupe/internal/httpd"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// oneKey lets its caller in.
+type oneKey struct {
+	token  string
+	caller troupe.Caller
+}
+
+func (k oneKey) Whose(_ context.Context, token string) (troupe.Caller, error) {
+	if token != k.token {
+		return troupe.Caller{}, &troupe.UserError{Problem: "nobody's token", Hint: "h", Code: troupe.ExitPermission}
+	}
+	return k.caller, nil
+}
+
+func (k oneKey) SignIn(_ context.Context, in wire.SignIn) (wire.SignedIn, error) {
+	return wire.SignedIn{Token: k.token, Name: in.Code + in.Label}, nil
+}
+
+// listen puts a World at an address. The caller is one whose folders are not bounded, as no folder of a World is there.
+func listen(t *testing.T, w *apitest.World, at string) *httpd.Server {
+	t.Helper()
+	you := troupe.You(troupe.SurfaceSocket)
+	s, err := httpd.Listen(t.Context(), httpd.Address{Listen: at}, oneKey{"secret", you}, w.As)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func closeServer(t *testing.T, s *httpd.Server) {
+	t.Helper()
+	if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestServerConforms: a server at an address answers as a process on a socket does.
+func TestServerConforms(t *testing.T) {
+	t.Parallel()
+	w := apitest.New()
+	s := listen(t, w, "127.0.0.1:0")
+	defer closeServer(t, s)
+	c := client.At("http://"+s.Addr().String(), "secret")
+	defer c.Close()
+	apitest.Conform(t, w, c)
+	w = apitest.New()
+	s = listen(t, w, "127.0.0.1:0")
+	defer closeServer(t, s)
+	c = client.At("http://"+s.Addr().String()+"/", "secret")
+	defer c.Close()
+	apitest.Streams(t, w, c)
+	in, err := client.At("http://"+s.Addr().String(), "").SignIn(t.Context(), wire.SignIn{Code: "a", Label: "b"})
+	if err != nil || in.Token != "secret" || in.Name != "ab" {
+		t.Errorf("a login gives %+v, %v", in, err)
+	}
+}
+
+// TestWrongToken: who is not let in is told why, with the exit code for that.
+func TestWrongToken(t *testing.T) {
+	t.Parallel()
+	s := listen(t, apitest.New(), "127.0.0.1:0")
+	defer closeServer(t, s)
+	c := client.At("http://"+s.Addr().String(), "wrong")
+	defer c.Close()
+	var user *troupe.UserError
+	if _, err := c.People().Me(t.Context()); !errors.As(err, &user) || user.Code != troupe.ExitPermission ||
+		user.Problem != "nobody's token" || user.Hint != "h" {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestServerComesBack: a server that is started anew is waited for by those who look, and by no one who has something
+// done: that may have been done.
+func TestServerComesBack(t *testing.T) {
+	t.Parallel()
+	w := apitest.New()
+	s := listen(t, w, "127.0.0.1:0")
+	address := s.Addr().String()
+	c := client.At("http://"+address, "secret")
+	defer c.Close()
+	if _, err := c.Find(t.Context(), "main", ""); err != nil {
+		t.Fatal(err)
+	}
+	closeServer(t, s)
+	if err := c.Stop(t.Context(), apitest.Root, wire.Stop{}); err == nil || len(w.Calls()) > 0 {
+		t.Errorf("a stop of a server that is gone: %v, %v", err, w.Calls())
+	}
+	found := make(chan error)
+	go func() {
+		_, err := c.Find(t.Context(), "main", "")
+		found <- err
+	}()
+	// Whether the call comes before or after, it is answered.
+	again := listen(t, w, address)
+	defer closeServer(t, again)
+	if err := <-found; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNoServer: an address where nothing ever answered is a mistake, which is told at once.
+func TestNoServer(t *testing.T) {
+	t.Parallel()
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c := client.At("http://"+address, "secret")
+	defer c.Close()
+	if _, err := c.Find(t.Context(), "main", ""); err == nil || !strings.Contains(err.Error(), "Is the address right") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestNoRedirect: the token is for the server that it is of, whatever that answers.
+func TestNoRedirect(t *testing.T) {
+	t.Parallel()
+	var got []string
+	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Header.Get("Authorization"))
+	}))
+	defer thief.Close()
+	s := httptest.NewServer(http.RedirectHandler(thief.URL, http.StatusTemporaryRedirect))
+	defer s.Close()
+	c := client.At(s.URL, "secret")
+	defer c.Close()
+	if _, err := c.People().Me(t.Context()); err == nil || len(got) > 0 {
+		t.Errorf("a redirect leads to %q, %v", got, err)
+	}
+}
+
+// TestCertificate: a server that does not prove who it is gets no token, and the person is told what to do.
+func TestCertificate(t *testing.T) {
+	t.Parallel()
+	called := false
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called = true }))
+	s.Config.ErrorLog = nil
+	s.StartTLS()
+	defer s.Close()
+	c := client.At(s.URL, "secret")
+	defer c.Close()
+	if _, err := c.People().Me(t.Context()); err == nil || !strings.Contains(err.Error(), "SSL_CERT_FILE") || called {
+		t.Errorf("a certificate of nobody's: %v", err)
+	}
+}

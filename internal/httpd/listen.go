@@ -1,0 +1,171 @@
+package httpd
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// Keys say who may call a server.
+type Keys interface {
+	// Whose is the caller whom a token belongs to. A troupe.UserError says that it is nobody's.
+	Whose(ctx context.Context, token string) (troupe.Caller, error)
+	// SignIn gives a token for a login code.
+	SignIn(ctx context.Context, in wire.SignIn) (wire.SignedIn, error)
+}
+
+// Address is where and how a server listens for other machines, and for programs that come with a token.
+type Address struct {
+	Listen string // host:port; port 0 takes a free one
+	// TLS is what the server proves itself with; nil: calls are not encrypted.
+	TLS *tls.Config
+	// Proxies are the addresses of those that encrypt calls for a server without TLS, and pass them on. Others are not
+	// answered then.
+	Proxies []netip.Prefix
+	// Folders are those in which agents work, the usual one first.
+	Folders []string
+	Log     *slog.Logger // nil: nobody
+}
+
+// Listen begins to serve the use cases at an address. Every call but a sign-in comes with a token in its header; what
+// it
+// may do is what its user may. Beyond this machine it listens only encrypted, or behind a proxy that does that.
+//
+// ctx is for its values; only Close ends the server.
+func Listen(ctx context.Context, at Address, keys Keys, cases Bind) (*Server, error) {
+	if at.Log == nil {
+		at.Log = slog.New(slog.DiscardHandler)
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", at.Listen)
+	if err != nil {
+		return nil, &troupe.UserError{Problem: fmt.Sprintf("%s cannot be listened on: %v", at.Listen, err),
+			Hint: "Give another address, such as --listen 127.0.0.1:7777.", Code: troupe.ExitUsage, Err: err}
+	}
+	local := isLoopback(l.Addr().String())
+	if !local && at.TLS == nil && len(at.Proxies) == 0 {
+		return nil, errors.Join(&troupe.UserError{
+			Problem: fmt.Sprintf("%s can be reached from other machines, and calls would not be encrypted", l.Addr()),
+			Hint: "Give --tls-cert and --tls-key, or name with --behind-proxy the address of the proxy that encrypts " +
+				"them; or listen on 127.0.0.1.", Code: troupe.ExitUsage}, l.Close())
+	}
+	if at.TLS != nil {
+		l = tls.NewListener(l, at.TLS)
+	}
+	o := &operations{bind: cases, keys: keys, in: at.Folders}
+	door := &door{keys: keys, at: at, local: local && len(at.Proxies) == 0,
+		strangers: newLimits(strangerRate, strangerBurst),
+		users:     newLimits(userRate, userBurst)}
+	s := newServer(ctx, o, at.Log, func(net.Conn) peer { return peer{} }, door.admit)
+	s.addr = l.Addr()
+	go func() { s.served <- s.http.Serve(l) }()
+	return s, nil
+}
+
+// Addr is the address that a server listens on, with its port.
+func (s *Server) Addr() net.Addr { return s.addr }
+
+// isLoopback reports whether an address, with or without a port, is of this machine alone.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = strings.Trim(address, "[]")
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// How much strangers may try (each address alone), and what a user's token is good for in a second.
+const (
+	strangerRate, strangerBurst = 0.2, 10
+	userRate, userBurst         = 200, 1000
+)
+
+// door lets the calls in that come with a token.
+type door struct {
+	keys             Keys
+	at               Address
+	local            bool // no proxy passes calls on, and none comes from another machine
+	strangers, users *limits
+}
+
+// admit is an admission. Nothing that a call says of where it comes from counts, but for what a listed proxy adds.
+func (d *door) admit(r *http.Request) (troupe.Caller, *wire.Problem) {
+	from, listed := d.from(r)
+	switch {
+	case len(d.at.Proxies) > 0 && !listed:
+		return troupe.Caller{}, problem(http.StatusForbidden, "this server answers its proxy alone",
+			"Call the address of the proxy.")
+	case d.local && !isLoopback(r.Host):
+		// A page of another site, whose name was made to mean this machine, shows itself by the name.
+		return troupe.Caller{}, problem(http.StatusForbidden,
+			fmt.Sprintf("%.100q is not a name of this machine", r.Host),
+			"Call it by 127.0.0.1 or localhost.")
+	}
+	signIn := wire.RouteOf(wire.SignInRoute)
+	if r.Method == signIn.Method && r.URL.Path == signIn.Path {
+		if !d.strangers.take(from) {
+			return troupe.Caller{}, tooMuch("there were too many logins from " + from)
+		}
+		return troupe.Caller{}, nil
+	}
+	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok {
+		return troupe.Caller{}, problem(http.StatusUnauthorized, "the call comes without a token",
+			"Log in: troupe login ADDRESS. The token goes into the header: Authorization: Bearer TOKEN.")
+	}
+	if d.strangers.spent(from) {
+		return troupe.Caller{}, tooMuch("there were too many calls with wrong tokens from " + from)
+	}
+	c, err := d.keys.Whose(r.Context(), secret)
+	if user, ok := errors.AsType[*troupe.UserError](err); ok {
+		d.strangers.take(from)
+		return troupe.Caller{}, problem(http.StatusUnauthorized, user.Problem, user.Hint)
+	}
+	if err != nil {
+		return troupe.Caller{}, wire.NewProblem(err)
+	}
+	if !d.users.take(c.Token) {
+		return troupe.Caller{}, tooMuch("there are too many calls with this token")
+	}
+	return c, nil
+}
+
+// from is the address that a call comes from, and whether a listed proxy passes it on.
+func (d *door) from(r *http.Request) (address string, listed bool) {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr, false
+	}
+	ip := peer.Addr().Unmap()
+	if !slices.ContainsFunc(d.at.Proxies, func(p netip.Prefix) bool { return p.Contains(ip) }) {
+		return ip.String(), false
+	}
+	// What stands last was added by the proxy itself; all before it is the caller's own word.
+	all := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	if told, err := netip.ParseAddr(strings.TrimSpace(all[len(all)-1])); err == nil {
+		return told.Unmap().String(), true
+	}
+	return ip.String(), true
+}
+
+func problem(status int, detail, hint string) *wire.Problem {
+	return &wire.Problem{Status: status, Detail: detail, Hint: hint, Code: troupe.ExitPermission}
+}
+
+func tooMuch(detail string) *wire.Problem {
+	return problem(http.StatusTooManyRequests, detail, "Try again in a while.")
+}

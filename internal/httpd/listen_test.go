@@ -1,0 +1,433 @@
+package httpd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api/apitest"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// rightKeys let in whoever comes with the name of a right.
+type rightKeys struct{}
+
+func (rightKeys) Whose(_ context.Context, token string) (troupe.Caller, error) {
+	for _, r := range troupe.UserRights() {
+		if token == string(r) {
+			return troupe.Caller{Name: "ada", Right: r, Surface: troupe.SurfaceServer, Token: token}, nil
+		}
+	}
+	if token == "broken" {
+		return troupe.Caller{}, errors.New("the disk is on fire")
+	}
+	return troupe.Caller{}, &troupe.UserError{Problem: "nobody's token", Hint: "h", Code: troupe.ExitPermission}
+}
+
+func (rightKeys) SignIn(_ context.Context, in wire.SignIn) (wire.SignedIn, error) {
+	if in.Code != "good" {
+		return wire.SignedIn{}, &troupe.UserError{Problem: "no code", Code: troupe.ExitPermission}
+	}
+	return wire.SignedIn{Token: "viewer", Name: "ada"}, nil
+}
+
+// listenFor serves a World at an address.
+func listenFor(t *testing.T, at Address) (*apitest.World, *Server) {
+	t.Helper()
+	w := apitest.New()
+	at.Listen = "127.0.0.1:0"
+	s, err := Listen(t.Context(), at, rightKeys{}, w.As)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return w, s
+}
+
+// call makes a request at an address with a token.
+func callAt(t *testing.T, s *Server, token, method, path, body string, header ...string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.Addr().String()+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		if header[i] == "Host" {
+			req.Host = header[i+1]
+		}
+		req.Header.Set(header[i], header[i+1])
+	}
+	tr := &http.Transport{DisableKeepAlives: true}
+	resp, err := tr.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode >= 400 && resp.Header.Get("Content-Type") != problemType {
+		t.Errorf("%s %s: %d has the type %s", method, path, resp.StatusCode, resp.Header.Get("Content-Type"))
+	}
+	return resp.StatusCode, string(b)
+}
+
+// TestRights: every operation, with every right and with none. A new one is for admins until its route says otherwise,
+// and then it is to be put here.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	viewer := strings.Fields("list-sessions find-session tree team events report cost context session-tasks tasks wait " +
+		"list-requests request plans turns plan-undo models default-model agents agent skills workflows worktrees " +
+		"diff-worktree rules explain me revoke")
+	operator := strings.Fields("begin leave remove send stop background compact sleep mode model answer undo memories " +
+		"set-memory merge-worktree prune-worktrees")
+	needs := map[string]troupe.Right{}
+	for _, id := range viewer {
+		needs[id] = troupe.RightViewer
+	}
+	for _, id := range operator {
+		needs[id] = troupe.RightOperator
+	}
+	_, s := listenFor(t, Address{Folders: []string{t.TempDir()}})
+	doc := (&operations{}).describe(http.NewServeMux())
+	n := 0
+	each := func(op *huma.Operation) {
+		if op == nil || op.OperationID == wire.SignInRoute {
+			return
+		}
+		n++
+		path := strings.NewReplacer("{id}", "none", "{request}", "none").Replace(op.Path)
+		if status, _ := callAt(t, s, "", op.Method, path, "{}"); status != http.StatusUnauthorized {
+			t.Errorf("%s without a token: %d", op.OperationID, status)
+		}
+		need := needs[op.OperationID]
+		if need == "" {
+			need = troupe.RightAdmin
+		}
+		for _, have := range troupe.UserRights() {
+			status, body := callAt(t, s, string(have), op.Method, path, "{}")
+			if refused := status == http.StatusForbidden && strings.Contains(body, "this needs the right"); refused ==
+				have.Covers(need) {
+				t.Errorf("%s with the right %s: %d %.200s", op.OperationID, have, status, body)
+			}
+		}
+	}
+	for _, p := range doc.Paths {
+		each(p.Get)
+		each(p.Post)
+		each(p.Delete)
+		each(p.Put)
+		each(p.Patch)
+	}
+	if n < 50 {
+		t.Errorf("only %d operations were tried", n)
+	}
+}
+
+// TestDemands: what is worth more than its verb takes the right admin.
+func TestDemands(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	_, s := listenFor(t, Address{Folders: []string{dir}})
+	begin := func(more string) string { return fmt.Sprintf(`{"prompt":"x","cwd":%q%s}`, dir, more) }
+	for _, x := range []struct {
+		path, body string
+		plain      bool
+	}{
+		{"/v1/sessions", begin(""), true},
+		{"/v1/sessions", begin(`,"mode":"acceptEdits","allow":["Bash(make)"]`), true},
+		{"/v1/sessions", begin(`,"mode":"bypassPermissions"`), false},
+		{"/v1/sessions", begin(`,"trust":true`), false},
+		{"/v1/sessions", begin(`,"agents":"{}"`), false},
+		{"/v1/sessions", begin(`,"model":"script:x.yaml"`), false},
+		{"/v1/sessions", begin(`,"model":"script//x.yaml"`), false},
+		{"/v1/sessions", begin(`,"model":"workflow/script//x.yaml"`), false},
+		{"/v1/sessions", begin(`,"fallback":"script:x.yaml"`), false},
+		{"/v1/sessions/7k3f00000000/mode", `{"mode":"plan"}`, true},
+		{"/v1/sessions/7k3f00000000/mode", `{"mode":"bypassPermissions"}`, false},
+		{"/v1/sessions/7k3f00000000/model", `{"model":"x/y"}`, true},
+		{"/v1/sessions/7k3f00000000/model", `{"model":"script:x"}`, false},
+		{"/v1/requests/9m2/answer", `{"allow":true,"session":true}`, true},
+		{"/v1/requests/9m2/answer", `{"allow":true,"always":true}`, false},
+		{"/v1/requests/9m2/answer", `{"allow":true,"mode":"bypassPermissions"}`, false},
+		{"/v1/rules", fmt.Sprintf(`{"cwd":%q,"model":"script:x"}`, dir), false},
+		{"/v1/rules", fmt.Sprintf(`{"cwd":%q,"mode":"plan"}`, dir), true},
+		{"/v1/explain", fmt.Sprintf(`{"place":{"cwd":%q,"model":"script:x"},"calls":[]}`, dir), false},
+	} {
+		status, body := callAt(t, s, "operator", "POST", x.path, x.body)
+		if plain := status < 300; plain != x.plain || !plain && !strings.Contains(body, `needs the right \"admin\"`) {
+			t.Errorf("%s %s as an operator: %d %.200s", x.path, x.body, status, body)
+		}
+		if status, body := callAt(t, s, "admin", "POST", x.path, x.body); status == http.StatusForbidden {
+			t.Errorf("%s %s as an admin: %d %.200s", x.path, x.body, status, body)
+		}
+	}
+}
+
+// TestFolders: what is asked of a server is about its folders. Those outside are refused, by whatever way they are named;
+// but where there is one alone, that is meant by who stands elsewhere.
+func TestFolders(t *testing.T) {
+	t.Parallel()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []string{"one/sub", "two", "three", "onefold"} {
+		if err := os.MkdirAll(filepath.Join(base, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one, two := filepath.Join(base, "one"), filepath.Join(base, "two")
+	if err := os.Symlink(filepath.Join(base, "three"), filepath.Join(one, "out")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(two, filepath.Join(base, "three", "in")); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		named, both, alone string // what is meant with two folders and with one; "": it is refused
+	}{
+		{one, one, one},
+		{filepath.Join(one, "sub"), filepath.Join(one, "sub"), filepath.Join(one, "sub")},
+		{filepath.Join(one, "sub", "..", "..", "one"), one, one},
+		{two, two, one},
+		{filepath.Join(base, "three", "in"), two, one},
+		{filepath.Join(one, "out"), "", one},
+		{filepath.Join(base, "onefold"), "", one},
+		{filepath.Join(one, "none"), "", one},
+		{base, "", one}, {"/", "", one}, {"one", "", one}, {".", "", one}, {"", one, one},
+	} {
+		for folders, want := range map[*[]string]string{{one, two}: x.both, {one}: x.alone} {
+			b := &struct{ Body wire.Begin }{wire.Begin{Cwd: x.named}}
+			err := folder(*folders).admit(troupe.Caller{Right: troupe.RightOperator}, "begin", b)
+			if (err == nil) != (want != "") || err == nil && b.Body.Cwd != want {
+				t.Errorf("%q of %d folders: %q, %v; want %q", x.named, len(*folders), b.Body.Cwd, err, want)
+			}
+		}
+	}
+	for path, ok := range map[string]bool{filepath.Join(one, "sub"): true, "/etc/passwd": false, "sub": false,
+		filepath.Join(one, "out"): false} {
+		q := &struct{ Body wire.AgentQuery }{wire.AgentQuery{Place: wire.Place{Cwd: one}, Paths: []string{one, path}}}
+		err := folder{one}.admit(troupe.Caller{Right: troupe.RightAdmin}, "agents", q)
+		if (err == nil) != ok {
+			t.Errorf("a look at %s: %v", path, err)
+		}
+	}
+}
+
+type folder = folders
+
+// TestNamesOfFiles: of all that can be sent, what names something on the server's disk is known: a new field has to be
+// looked at, and put here if it names nothing.
+func TestNamesOfFiles(t *testing.T) {
+	t.Parallel()
+	harmless := strings.Fields("ID Request Root Name Agent Scope Session Model Fallback AppendText Agents Prompt Resume " +
+		"Text Hint Note Rule Type Title MediaType Hash Mode Effort Plan Into Take Event Tool Entry Action Test Label " +
+		"Code Worktree Typed Last Accept Memory File Marketplace Task Tenant")
+	// A file that counts as read is only compared by its hash.
+	seen := map[reflect.Type]bool{reflect.TypeFor[troupe.FileTouch](): true}
+	var walk func(rt reflect.Type, at string)
+	walk = func(rt reflect.Type, at string) {
+		for rt.Kind() == reflect.Pointer || rt.Kind() == reflect.Slice && rt.Elem().Kind() != reflect.Uint8 {
+			if rt.Elem().Kind() == reflect.String {
+				return
+			}
+			rt = rt.Elem()
+		}
+		if rt.Kind() != reflect.Struct || seen[rt] {
+			return
+		}
+		seen[rt] = true
+		for i := range rt.NumField() {
+			f := rt.Field(i)
+			if !f.IsExported() || strings.HasPrefix(f.Tag.Get("json"), "-") {
+				continue
+			}
+			if f.Type.Kind() == reflect.String && !isFolder(f) {
+				known := false
+				for _, h := range harmless {
+					known = known || h == f.Name
+				}
+				lower := strings.ToLower(f.Name)
+				if !known && (strings.Contains(lower, "path") || strings.Contains(lower, "dir") ||
+					strings.Contains(lower, "folder") || strings.Contains(lower, "file") || strings.Contains(lower, "cwd")) {
+					t.Errorf("%s.%s may name something on the disk, and nothing bounds it", at, f.Name)
+				}
+			}
+			walk(f.Type, at+"."+f.Name)
+		}
+	}
+	for _, v := range []any{wire.Begin{}, wire.Message{}, wire.AgentQuery{}, wire.SkillQuery{}, wire.WorkflowQuery{},
+		wire.PluginQuery{}, wire.HookQuery{}, wire.MemoryQuery{}, wire.MemoryChange{}, wire.WorktreeQuery{},
+		wire.WorktreeLook{}, wire.WorktreeMerge{}, wire.WorktreePrune{}, wire.Trust{}, wire.Explain{}, wire.AgentName{},
+		wire.StatusQuery{}, wire.ServerQuery{}, wire.ServerChange{}, wire.ServerLogin{}, wire.PluginChange{},
+		wire.Answer{}, wire.UndoOrder{}, wire.Stop{}, wire.Sleep{}} {
+		walk(reflect.TypeOf(v), reflect.TypeOf(v).Name())
+	}
+}
+
+// TestDoor: who is let in, and what is looked at of those who are not.
+func TestDoor(t *testing.T) {
+	t.Parallel()
+	_, s := listenFor(t, Address{Folders: []string{t.TempDir()}})
+	for _, x := range []struct {
+		token  string
+		header []string
+		status int
+		says   string
+	}{
+		{"viewer", nil, 200, `"name":"ada`},
+		{"", nil, 401, "without a token"},
+		{"", []string{"Authorization", "viewer"}, 401, "without a token"},
+		{"", []string{"Authorization", "Basic viewer"}, 401, "without a token"},
+		{"none", nil, 401, "nobody's token"},
+		{"broken", nil, 500, "the disk is on fire"},
+		{"viewer", []string{"Host", "localhost:1"}, 200, ""},
+		{"viewer", []string{"Host", "[::1]:7777"}, 200, ""},
+		{"viewer", []string{"Host", "127.0.0.1.evil.example"}, 403, "is not a name of this machine"},
+		{"viewer", []string{"Host", "evil.example:7777"}, 403, "is not a name of this machine"},
+		{"viewer", []string{"Sec-Fetch-Site", "cross-site"}, 200, ""}, // it changes nothing
+		{"viewer", []string{"X-Forwarded-For", "1.2.3.4", "X-Forwarded-Host", "evil.example"}, 200, ""},
+	} {
+		status, body := callAt(t, s, x.token, "GET", "/v1/me", "", x.header...)
+		if status != x.status || !strings.Contains(body, x.says) {
+			t.Errorf("%q with %q: %d %.200s; want %d with %q", x.token, x.header, status, body, x.status, x.says)
+		}
+	}
+	if status, body := callAt(t, s, "", "GET", "/v1/me?token=viewer", ""); status != 401 {
+		t.Errorf("a token in the address: %d %s", status, body)
+	}
+	for _, origin := range []string{"https://evil.example", "null"} {
+		status, _ := callAt(t, s, "operator", "POST", "/v1/sessions/7k3f00000000/stop", "{}", "Origin", origin)
+		if status != 403 {
+			t.Errorf("a page of %s stops a session: %d", origin, status)
+		}
+	}
+	if status, body := callAt(t, s, "", "POST", "/v1/sign-in", `{"code":"good"}`); status != 200 ||
+		!strings.Contains(body, `"token":"viewer"`) {
+		t.Errorf("a login: %d %s", status, body)
+	}
+	if status, body := callAt(t, s, "", "POST", "/v1/sign-in", `{"code":"bad"}`); status != 403 {
+		t.Errorf("a wrong code: %d %s", status, body)
+	}
+}
+
+// TestStrangersAreSlowed: wrong tokens and codes are answered a few times, and then not at all for a while; who has a
+// token of the same address is kept from nothing by logins.
+func TestStrangersAreSlowed(t *testing.T) {
+	t.Parallel()
+	for name, try := range map[string]func(s *Server) int{
+		"tokens": func(s *Server) int { n, _ := callAt(t, s, "wrong", "GET", "/v1/me", ""); return n },
+		"codes":  func(s *Server) int { n, _ := callAt(t, s, "", "POST", "/v1/sign-in", `{"code":"bad"}`); return n },
+	} {
+		_, s := listenFor(t, Address{Folders: []string{t.TempDir()}})
+		answered := 0
+		for range 3 * strangerBurst {
+			if try(s) != http.StatusTooManyRequests {
+				answered++
+			}
+		}
+		if answered < strangerBurst || answered > strangerBurst+2 {
+			t.Errorf("%d wrong %s were answered, want some %d", answered, name, strangerBurst)
+		}
+	}
+}
+
+// TestProxy: behind a proxy only that one is answered, and strangers are told apart by what it adds, never by what they
+// say themselves.
+func TestProxy(t *testing.T) {
+	t.Parallel()
+	here := netip.MustParsePrefix("127.0.0.0/8")
+	_, s := listenFor(t, Address{Folders: []string{t.TempDir()}, Proxies: []netip.Prefix{here}})
+	if status, body := callAt(t, s, "viewer", "GET", "/v1/me", "", "Host", "troupe.example.com"); status != 200 {
+		t.Errorf("through the proxy: %d %s", status, body)
+	}
+	d := &door{at: Address{Proxies: []netip.Prefix{here}}}
+	for _, x := range []struct {
+		remote    string
+		forwarded []string
+		from      string
+		listed    bool
+	}{
+		{"127.0.0.1:1", nil, "127.0.0.1", true},
+		{"127.0.0.1:1", []string{"1.1.1.1"}, "1.1.1.1", true},
+		{"127.0.0.1:1", []string{"9.9.9.9, 1.1.1.1"}, "1.1.1.1", true},
+		{"127.0.0.1:1", []string{"9.9.9.9", "1.1.1.1"}, "1.1.1.1", true},
+		{"127.0.0.1:1", []string{"x"}, "127.0.0.1", true},
+		{"[::ffff:127.0.0.1]:1", []string{"1.1.1.1"}, "1.1.1.1", true},
+		{"10.0.0.1:1", []string{"1.1.1.1"}, "10.0.0.1", false},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+		r.RemoteAddr = x.remote
+		r.Header["X-Forwarded-For"] = x.forwarded
+		if from, listed := d.from(r); from != x.from || listed != x.listed {
+			t.Errorf("%s with %q: %s, %t", x.remote, x.forwarded, from, listed)
+		}
+		if _, refused := d.admit(r); !x.listed && (refused == nil || refused.Status != http.StatusForbidden) {
+			t.Errorf("%s is no proxy: %+v", x.remote, refused)
+		}
+	}
+}
+
+// TestListenRefuses: nothing listens beyond this machine without encryption.
+func TestListenRefuses(t *testing.T) {
+	t.Parallel()
+	for _, at := range []string{"0.0.0.0:0", "[::]:0", ":0"} {
+		s, err := Listen(t.Context(), Address{Listen: at}, rightKeys{}, apitest.New().As)
+		if err == nil {
+			_ = s.Close(t.Context())
+		}
+		if err == nil || !strings.Contains(err.Error(), "would not be encrypted") {
+			t.Errorf("%s: %v", at, err)
+		}
+	}
+	if _, err := Listen(t.Context(), Address{Listen: "nowhere.invalid:1"}, rightKeys{}, apitest.New().As); err == nil {
+		t.Error("a name that is none is listened on")
+	}
+}
+
+// TestLimits: however many keys come, none is forgotten that has used up what it may, as long as there are few of these.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	l := newLimits(0.000001, 2)
+	for range 2 {
+		if !l.take("stranger") {
+			t.Fatal("the first two are refused")
+		}
+	}
+	for i := range 3 * mostKept {
+		l.of(fmt.Sprint(i))
+	}
+	if l.take("stranger") {
+		t.Error("many others have it forgotten")
+	}
+	if len(l.keys) > mostKept {
+		t.Errorf("%d keys are kept", len(l.keys))
+	}
+	for i := range 3 * mostKept {
+		l.take(fmt.Sprint("used", i))
+	}
+	if len(l.keys) > mostKept {
+		t.Errorf("of keys that are used %d are kept", len(l.keys))
+	}
+}

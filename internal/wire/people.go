@@ -1,0 +1,69 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// Me is who calls, as the process that answers knows them.
+type Me struct {
+	Name    string       `json:"name"`
+	Right   troupe.Right `json:"right" doc:"owner on this machine; viewer, operator or admin at a server"`
+	Version string       `json:"version" doc:"Of the Troupe that answers"`
+	// Folders are those in which a server has agents work, the usual one first.
+	Folders []string `json:"folders,omitempty" doc:"Where agents may work, the usual folder first; none: anywhere"`
+}
+
+// User is one who may use a server.
+type User struct {
+	Name      string       `json:"name"`
+	Right     troupe.Right `json:"right" enum:"viewer,operator,admin"`
+	CreatedAt time.Time    `json:"created_at"`
+}
+
+// UserChange adds a user, changes one, or removes one with all tokens.
+type UserChange struct {
+	Name   string       `json:"name" minLength:"1" maxLength:"64"`
+	Right  troupe.Right `json:"right,omitempty" enum:"viewer,operator,admin" doc:"Without it a user keeps what they have"`
+	Remove bool         `json:"remove,omitempty"`
+	Invite bool         `json:"invite,omitempty" doc:"Give a code with which the user logs in once"`
+}
+
+// UserChanged is a user after a change.
+type UserChanged struct {
+	User
+	// Code is shown once, and kept nowhere.
+	Code  string    `json:"code,omitempty" doc:"A login code, if the user was invited"`
+	Until time.Time `json:"until,omitzero" doc:"Until when the code is good"`
+}
+
+// Token is what a client shows to be let in; its secret is not told again.
+type Token struct {
+	ID        string    `json:"id"`
+	User      string    `json:"user"`
+	Label     string    `json:"label,omitempty" doc:"What the client said of itself"`
+	CreatedAt time.Time `json:"created_at"`
+	ExpiresAt time.Time `json:"expires_at"`
+	UsedAt    time.Time `json:"used_at,omitzero" doc:"To the hour"`
+	Yours     bool      `json:"yours,omitempty" doc:"The call came with it"`
+}
+
+// Revoke names a token that holds no more. Without one it is the token of the call.
+type Revoke struct {
+	ID string `json:"id,omitempty" maxLength:"64"`
+}
+
+// SignIn asks for a token.
+type SignIn struct {
+	Code  string `json:"code" minLength:"1" maxLength:"128"`
+	Label string `json:"label,omitempty" maxLength:"128" doc:"What the token is for, such as the name of a machine"`
+}
+
+// SignedIn is a new token, with its secret.
+type SignedIn struct {
+	Token     string       `json:"token"`
+	Name      string       `json:"name"`
+	Right     troupe.Right `json:"right"`
+	ExpiresAt time.Time    `json:"expires_at"`
+}

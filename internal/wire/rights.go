@@ -1,0 +1,58 @@
+package wire
+
+import (
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// What some verbs are asked to do takes more than the right that the verb needs. An empty right is no more than that.
+
+// Needs is the right to begin a run so.
+func (b Begin) Needs() troupe.Right {
+	if b.Agents != "" || readsFile(b.Model) || readsFile(b.Fallback) {
+		return troupe.RightAdmin // definitions may bring hooks and MCP servers, which no sandbox confines
+	}
+	return b.Permissions.Needs()
+}
+
+// Needs is the right to give agents so much.
+func (p Permissions) Needs() troupe.Right {
+	if p.Trust || p.Mode == troupe.ModeBypass {
+		return troupe.RightAdmin
+	}
+	return ""
+}
+
+// Needs is the right to ask about a run at a place: what would be allowed there may be asked by those who may look.
+func (p Place) Needs() troupe.Right {
+	if readsFile(p.Model) {
+		return troupe.RightAdmin
+	}
+	return ""
+}
+
+// Needs is the right to choose a mode.
+func (m ModeChoice) Needs() troupe.Right { return Permissions{Mode: troupe.Mode(m.Mode)}.Needs() }
+
+// Needs is the right to choose a model.
+func (m ModelChoice) Needs() troupe.Right {
+	if readsFile(m.Model) {
+		return troupe.RightAdmin
+	}
+	return ""
+}
+
+// Needs is the right to answer so: what is written down holds for all who come after.
+func (a Answer) Needs() troupe.Right {
+	if a.Always {
+		return troupe.RightAdmin
+	}
+	return Permissions{Mode: a.Mode}.Needs()
+}
+
+// readsFile reports whether a model is a file of the machine that answers.
+func readsFile(model string) bool {
+	model = strings.TrimPrefix(model, "workflow/")
+	return strings.HasPrefix(model, "script:") || strings.HasPrefix(model, "script/")
+}
