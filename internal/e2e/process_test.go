@@ -65,20 +65,26 @@ func startProcess(cmd *exec.Cmd) (*process, error) {
 
 // await reads output until a line matches.
 func (p *process) await(re *regexp.Regexp) error {
+	_, err := p.find(re)
+	return err
+}
+
+// find is await, and returns what of the line matches, and its groups.
+func (p *process) find(re *regexp.Regexp) ([]string, error) {
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
 	for {
 		select {
 		case line, ok := <-p.lines:
 			if !ok {
-				return fmt.Errorf("its output ended without a line that matches %s:\n%s%s", re, p.output(),
+				return nil, fmt.Errorf("its output ended without a line that matches %s:\n%s%s", re, p.output(),
 					p.errOut.String())
 			}
-			if re.MatchString(line) {
-				return nil
+			if m := re.FindStringSubmatch(line); m != nil {
+				return m, nil
 			}
 		case <-limit.C:
-			return fmt.Errorf("no line that matches %s after %v:\n%s", re, patience, p.output())
+			return nil, fmt.Errorf("no line that matches %s after %v:\n%s", re, patience, p.output())
 		}
 	}
 }

@@ -152,10 +152,14 @@ func started(ts *testscript.TestScript, name string) *process {
 }
 
 func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, args, 2, "await NAME REGEXP")
+	need(ts, neg, args, 2, "await NAME REGEXP [VARIABLE]")
 	re, err := regexp.Compile(args[1])
 	ts.Check(err)
-	ts.Check(started(ts, args[0]).await(re))
+	m, err := started(ts, args[0]).find(re)
+	ts.Check(err)
+	if len(args) > 2 {
+		ts.Setenv(args[2], m[1])
+	}
 }
 
 func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {

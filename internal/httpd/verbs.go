@@ -3,6 +3,7 @@ package httpd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -41,11 +42,32 @@ func (o *operations) sessions(h huma.API) {
 	})
 }
 
+// beginning is what a run is begun with, and the folder as the caller named it.
+type beginning struct {
+	Body  wire.Begin
+	named string
+}
+
+// Resolve is called when what was sent is read.
+func (b *beginning) Resolve(huma.Context) []error {
+	b.named = b.Body.Cwd
+	return nil
+}
+
 // waitMost is how long a call waits for the end of a tree before it says that there was none yet.
 const waitMost = 20 * time.Second
 
 func (o *operations) runs(h huma.API) {
-	queryBody(o, h, "begin", api.API.Begin)
+	query(o, h, "begin", func(a api.API, ctx context.Context, in *beginning) (wire.Begun, error) {
+		begun, err := a.Begin(ctx, in.Body)
+		if err == nil && in.named != "" && in.Body.Cwd != in.named && in.Body.Resume == "" {
+			if _, outside := o.in.within(in.named); outside != nil {
+				begun.Warnings = append(begun.Warnings, fmt.Sprintf("the agents work in %s: %s is in none of the server's "+
+					"folders", in.Body.Cwd, in.named))
+			}
+		}
+		return begun, err
+	})
 	querySession(o, h, "wait", func(a api.API, ctx context.Context, id troupe.SessionID) (wire.Ended, error) {
 		ctx, cancel := o.streaming(ctx)
 		defer cancel()

@@ -207,12 +207,14 @@ func describeEvent(e troupe.Event) string {
 }
 
 func describeMail(m troupe.Mail) string {
-	from := "a person"
+	from := ""
 	switch {
 	case m.From == m.To && m.Kind == troupe.MailNotice:
 		from = "the runtime"
 	case m.From != "":
 		from = line("session %s", m.From)
+	default:
+		from = console.Person(m.Caller)
 	}
 	text := line("%s from %s", m.Kind, from)
 	if m.Kind == troupe.MailNotice {

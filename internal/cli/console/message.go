@@ -31,3 +31,11 @@ func MessageFrom(m troupe.AgentMessage) string {
 	}
 	return text
 }
+
+// Person names who has said something: a user of a server by name; the one person of a home is any.
+func Person(c *troupe.Caller) string {
+	if c == nil || c.Surface != troupe.SurfaceServer {
+		return "a person"
+	}
+	return Line(c.Name, 64)
+}

@@ -253,7 +253,7 @@ func (v *View) delivered(a *agent, b troupe.MailDelivered) {
 			if v.mine[m.ID] || m.ID == troupe.PromptMailID(a.id) {
 				continue
 			}
-			from := "a person"
+			from := console.Person(m.Caller)
 			if m.From != "" {
 				from = v.Cast.who(m.From)
 			}
