@@ -107,12 +107,12 @@ func Open(ctx context.Context, env Env) (*App, error) {
 	return a, nil
 }
 
-// databaseVariable names the database of a server that keeps the sessions of this home, and of others.
-const databaseVariable = "TROUPE_DATABASE"
+// DatabaseVariable names the database of a server that keeps the sessions of this home, and of others.
+const DatabaseVariable = "TROUPE_DATABASE"
 
 // openStore opens what keeps the sessions: a file of the home, unless the environment names a server.
 func openStore(ctx context.Context, a *App) (err error) {
-	if address, ok := a.env.Lookup(databaseVariable); ok && address != "" {
+	if address, ok := a.env.Lookup(DatabaseVariable); ok && address != "" {
 		db, err := postgres.Open(ctx, address, postgres.Options{})
 		if err != nil {
 			return err

@@ -39,7 +39,7 @@ func ReplayHome(dir string, rec Recording) (variables map[string]string, err err
 		}
 	}
 	// What was run when nobody chose a model is run again.
-	return map[string]string{"TROUPE_HOME": dir, databaseVariable: "", "TROUPE_MODEL": modelFlag(h.Model)}, nil
+	return map[string]string{"TROUPE_HOME": dir, DatabaseVariable: "", "TROUPE_MODEL": modelFlag(h.Model)}, nil
 }
 
 // modelFlag is a model as a person would ask for it.

@@ -70,7 +70,7 @@ func (a *App) HistoryFile() string { return a.dirs.History() }
 // isSecretName reports whether a variable of this name holds a credential. The words are
 // those that providers, clouds and package managers use for theirs.
 func isSecretName(name string) bool {
-	if name == databaseVariable {
+	if name == DatabaseVariable {
 		return true // whoever has it can write any session
 	}
 	words := strings.FieldsFunc(strings.ToUpper(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' })

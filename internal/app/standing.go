@@ -11,17 +11,37 @@ import (
 	"github.com/troupe-dev/troupe/internal/turn"
 )
 
-// Host keeps the trees of a home going that were begun through its API, in this process if takes is true.
-func Host(ctx context.Context, a *App, takes bool) *host.Host {
+// Host keeps the trees of a home going that were begun through its API: those in folders that this process has.
+func Host(ctx context.Context, a *App, folders []string, dial func(string, troupe.Caller) host.Peer) *host.Host {
 	system := troupe.Caller{Name: "troupe", Right: troupe.RightSystem, Surface: troupe.SurfaceServer}
 	return host.New(ctx, host.Options{Records: a.db, Trees: standings{a}, System: a.As(system), Now: a.env.Now,
-		Log: a.env.Log, Takes: takes})
+		Log: a.env.Log, Folders: folders, Dial: dial})
+}
+
+// Ready makes this process one that can run trees, and says how it is known to others.
+func Ready(ctx context.Context, a *App) (troupe.Owner, error) {
+	e, err := a.start(ctx)
+	if err != nil {
+		return troupe.Owner{}, err
+	}
+	o, _, err := a.db.Owner(ctx, e.owner)
+	return o, err
 }
 
 // standings implements host.Trees.
 type standings struct{ app *App }
 
-func (a standings) Standing(ctx context.Context, root troupe.SessionID) (host.Standing, error) {
+// Alive implements host.Trees.
+func (a standings) Alive(ctx context.Context, id troupe.OwnerID) (bool, error) {
+	_, alive, err := a.app.db.Owner(ctx, id)
+	if isNotFound(err) {
+		return false, nil
+	}
+	return alive, err
+}
+
+// Standing implements host.Trees.
+func (a standings) Standing(ctx context.Context, root troupe.SessionID) (host.Standing, string, error) {
 	var s troupe.Session
 	var l troupe.Lease
 	err := a.app.trees.store.View(ctx, func(r store.Reader) (err error) {
@@ -31,48 +51,48 @@ func (a standings) Standing(ctx context.Context, root troupe.SessionID) (host.St
 		return err
 	})
 	if isNotFound(err) {
-		return host.Unborn, nil
+		return host.Unborn, "", nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("look at tree %s: %w", root, err)
+		return 0, "", fmt.Errorf("look at tree %s: %w", root, err)
 	}
 	if e := a.app.hosting(root); e != nil {
 		switch {
 		case session.AtWork(e.hub, root):
-			return host.Here, nil
+			return host.Here, s.Cwd, nil
 		case e.hub.Runs(root):
-			return host.Rests, nil
+			return host.Rests, s.Cwd, nil
 		}
 		// It was lost, and is let go of; or it is about to be taken up, and stays.
 		now, cancel := context.WithCancel(ctx)
 		cancel()
 		if err := e.hub.Leave(now, root); err != nil && a.app.hosting(root) != nil {
-			return host.Here, nil
+			return host.Here, s.Cwd, nil
 		}
 	}
 	if !a.app.isOwner(l.Owner) {
 		_, alive, err := a.app.trees.owner(ctx, l)
 		if err != nil || alive {
-			return host.There, err
+			return host.There, s.Cwd, err
 		}
 	}
 	if !s.AsleepAt.IsZero() {
-		return host.Asleep, nil
+		return host.Asleep, s.Cwd, nil
 	}
 	events, err := a.app.trees.events(ctx, root, 0, 0)
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
 	st, err := turn.Fold(events)
 	if err != nil {
-		return 0, fmt.Errorf("read session %s: %w", root, err)
+		return 0, "", fmt.Errorf("read session %s: %w", root, err)
 	}
 	more, err := a.app.trees.unfinished(ctx, root, &st)
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
 	if more || s.Status.Live() {
-		return host.Left, nil
+		return host.Left, s.Cwd, nil
 	}
-	return host.Over, nil
+	return host.Over, s.Cwd, nil
 }

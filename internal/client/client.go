@@ -29,9 +29,10 @@ import (
 
 // Client is one process that serves the API.
 type Client struct {
-	name  string // of its socket or address, for people
-	base  string // what stands before the path of a request
-	token string // of a server
+	name   string // of its socket or address, for people
+	base   string // what stands before the path of a request
+	token  string // of a server
+	caller string // whom it speaks for, as JSON; "": whom it is
 	// answered: it has, at least once. Before that one that cannot be reached is a mistake in its address.
 	answered atomic.Bool
 	http     *http.Client
@@ -83,6 +84,16 @@ func dial(c *Client, connect func(*net.Dialer, context.Context, string, string) 
 // SignIn has a server give a token for a login code.
 func (c *Client) SignIn(ctx context.Context, in wire.SignIn) (wire.SignedIn, error) {
 	return postFor[wire.SignedIn](ctx, c, wire.SignInRoute, "", in)
+}
+
+// For makes the client of a process of the same database, which it shares a secret with, speak for a caller.
+func (c *Client) For(secret string, caller troupe.Caller) *Client {
+	text, err := json.Marshal(caller)
+	if err != nil {
+		panic(err) // a caller is plain text
+	}
+	c.token, c.caller = secret, string(text)
+	return c
 }
 
 // isServer: it has an address, and no socket.
@@ -238,6 +249,9 @@ func try(ctx context.Context, c *Client, hc *http.Client, method, path string, b
 	}
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	if c.caller != "" {
+		req.Header.Set(wire.CallerHeader, c.caller)
 	}
 	req.Header.Set("Accept", "application/json")
 	if body != nil {

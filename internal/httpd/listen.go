@@ -122,7 +122,7 @@ func (d *door) admit(r *http.Request) (troupe.Caller, *wire.Problem) {
 		}
 		return troupe.Caller{}, nil
 	}
-	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	secret, ok := bearer(r)
 	if !ok {
 		return troupe.Caller{}, problem(http.StatusUnauthorized, "the call comes without a token",
 			"Log in: troupe login ADDRESS. The token goes into the header: Authorization: Bearer TOKEN.")
@@ -138,10 +138,10 @@ func (d *door) admit(r *http.Request) (troupe.Caller, *wire.Problem) {
 	if err != nil {
 		return troupe.Caller{}, wire.NewProblem(err)
 	}
-	if !d.users.take(c.Token) {
+	if c.Right != troupe.RightSystem && !d.users.take(c.Token) {
 		return troupe.Caller{}, tooMuch("there are too many calls with this token")
 	}
-	return c, nil
+	return spokenFor(r, c)
 }
 
 // from is the address that a call comes from, and whether a listed proxy passes it on.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,6 +23,8 @@ type Options struct {
 	// Runtime and Temp are folders for a socket whose own path is too long for the kernel:
 	// $XDG_RUNTIME_DIR, and the system's folder for temporary files. Either may be empty.
 	Runtime, Temp string
+	// Keys know the processes of the same database, which may speak for others; nil: each speaks for itself.
+	Keys Keys
 	// Log is told of refused peers and of what goes wrong in serving; nil is nobody.
 	Log *slog.Logger
 }
@@ -49,7 +52,7 @@ func Serve(ctx context.Context, path string, cases Bind, o Options) (*Server, er
 	if err != nil {
 		return nil, err
 	}
-	s := newServer(ctx, &operations{bind: cases}, o.Log, look, admitPeer)
+	s := newServer(ctx, &operations{bind: cases}, o.Log, look, admitPeers(o.Keys))
 	s.socket = sock
 	go func() { s.served <- s.http.Serve(sock.listener) }()
 	return s, nil
@@ -146,7 +149,41 @@ func caller(ctx context.Context) troupe.Caller {
 	return c
 }
 
-// admitPeer admits the processes of this user: what is known of a process counts, never what it says of itself.
+// admitPeers admits the processes of this user: what is known of a process counts, never what it says of itself, unless
+// it is one of the same database, which says whom it speaks for.
+func admitPeers(keys Keys) admission {
+	return func(r *http.Request) (troupe.Caller, *wire.Problem) {
+		c, refused := admitPeer(r)
+		if secret, ok := bearer(r); ok && refused == nil && keys != nil {
+			peer, err := keys.Whose(r.Context(), secret)
+			if err != nil {
+				return troupe.Caller{}, refusal(err)
+			}
+			return spokenFor(r, peer)
+		}
+		return c, refused
+	}
+}
+
+// spokenFor is whom a caller speaks for: themselves, unless they are a process of the same database.
+func spokenFor(r *http.Request, c troupe.Caller) (troupe.Caller, *wire.Problem) {
+	text := r.Header.Get(wire.CallerHeader)
+	if c.Right != troupe.RightSystem || text == "" {
+		return c, nil
+	}
+	var other troupe.Caller
+	if err := json.Unmarshal([]byte(text), &other); err != nil || other.Name == "" {
+		return troupe.Caller{}, problem(http.StatusBadRequest, "it is not said whom the process speaks for",
+			"Are both of the same version of Troupe?")
+	}
+	return other, nil
+}
+
+// bearer is the token that a call comes with.
+func bearer(r *http.Request) (string, bool) {
+	return strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+}
+
 func admitPeer(r *http.Request) (troupe.Caller, *wire.Problem) {
 	p, ok := r.Context().Value(peerKey{}).(peer)
 	if !ok {

@@ -14,17 +14,39 @@ import (
 
 // API is the api of a server: next, but that what is begun with it goes on whichever process is gone, and that what is
 // said to a tree which no process has in hand has one take it up.
-func (h *Host) API(next api.API) api.API { return serving{next, h} }
+func (h *Host) API(next api.API, c troupe.Caller) api.API { return serving{next, h, c} }
 
 type serving struct {
 	api.API
 
-	h *Host
+	h      *Host
+	caller troupe.Caller
 }
 
-// Begin begins a tree, or goes on with one.
+// Begin begins a tree, or goes on with one, in a process that has its folder.
 func (s serving) Begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err error) {
+	cwd := b.Cwd
 	if b.Resume != "" || b.Continue {
+		ref := b.Resume
+		if b.Continue {
+			ref = "main"
+		}
+		t, err := s.Find(ctx, ref, b.Cwd)
+		if err != nil {
+			return begun, err
+		}
+		cwd, b.Resume, b.Continue = t.Cwd, string(t.ID), false
+	}
+	if !s.h.has(cwd) {
+		w, err := s.h.pick(ctx, cwd)
+		if err != nil {
+			return begun, err
+		}
+		peer := s.h.o.Dial(w.Socket, s.caller)
+		defer peer.Close()
+		return peer.Begin(ctx, b)
+	}
+	if b.Resume != "" {
 		if begun, err = s.API.Begin(ctx, b); err == nil {
 			err = s.h.want(ctx, begun.Root)
 		}
@@ -107,7 +129,7 @@ func (s serving) Wait(ctx context.Context, root troupe.SessionID) error {
 		if err == nil || ctx.Err() != nil || !errors.Is(err, troupe.ErrFenced) && !errors.Is(err, api.ErrUnreachable) {
 			return err
 		}
-		standing, serr := s.h.o.Trees.Standing(ctx, root)
+		standing, _, serr := s.h.o.Trees.Standing(ctx, root)
 		if serr != nil {
 			return serr
 		}
@@ -142,6 +164,6 @@ func (s serving) Leave(ctx context.Context, root troupe.SessionID) (bool, error)
 	if !errors.Is(err, troupe.ErrFenced) {
 		return left, err
 	}
-	standing, err := s.h.o.Trees.Standing(ctx, root)
+	standing, _, err := s.h.o.Trees.Standing(ctx, root)
 	return standing == Over || standing == Asleep, err
 }

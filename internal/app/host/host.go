@@ -7,6 +7,9 @@
 // so in the record. One that is taken up again and again without ever standing for a while is parked, with the reason,
 // until a person says something to it.
 //
+// A tree is run where its folder is. A process says which folders it has, and takes up what works in these; what is to
+// begin in others is begun by a worker that has them, over its own api.
+//
 // A Host has one goroutine, which Close ends and waits for; what it has taken up by then belongs to the app. Its API
 // may
 // be used by several goroutines. A process that is killed at any moment leaves at the worst a record of a tree that was
@@ -61,7 +64,16 @@ const (
 
 // Trees are the trees of a home.
 type Trees interface {
-	Standing(ctx context.Context, root troupe.SessionID) (Standing, error)
+	// Standing says how a tree stands, and in which folder it works.
+	Standing(ctx context.Context, root troupe.SessionID) (s Standing, cwd string, err error)
+	// Alive reports whether a process lives.
+	Alive(ctx context.Context, id troupe.OwnerID) (bool, error)
+}
+
+// Peer is another process.
+type Peer interface {
+	api.API
+	Close()
 }
 
 // hosted is the value of a record.
@@ -82,8 +94,10 @@ type Options struct {
 	System api.API
 	Now    func() time.Time
 	Log    *slog.Logger
-	// Takes: trees are taken up here; else this process only says which are wanted.
-	Takes bool
+	// Folders are those that this process has: what works in them is begun and taken up here. none: it has none.
+	Folders []string
+	// Dial reaches another process, for a caller.
+	Dial func(socket string, c troupe.Caller) Peer
 }
 
 // Host is this process as one that keeps trees going.
@@ -94,6 +108,7 @@ type Host struct {
 	ended  chan struct{}
 
 	mu      sync.Mutex
+	worker  *store.Record                  // what it has announced itself with; nil: it has not
 	resting map[troupe.SessionID]time.Time // since when a tree here rests
 }
 
@@ -106,10 +121,11 @@ func New(ctx context.Context, o Options) *Host {
 	return h
 }
 
-// Close ends the looking.
-func (h *Host) Close() {
+// Close ends the looking. Nothing is begun here any more for other processes.
+func (h *Host) Close(ctx context.Context) error {
 	h.cancel()
 	<-h.ended
+	return h.withdraw(context.WithoutCancel(ctx))
 }
 
 func (h *Host) run(ctx context.Context) {
@@ -167,7 +183,7 @@ func (h *Host) tend(ctx context.Context, root troupe.SessionID, r store.Record) 
 	if err := json.Unmarshal(r.Value, &v); err != nil {
 		return fmt.Errorf("read its record: %w", err)
 	}
-	standing, err := h.o.Trees.Standing(ctx, root)
+	standing, cwd, err := h.o.Trees.Standing(ctx, root)
 	if err != nil {
 		return err
 	}
@@ -199,13 +215,16 @@ func (h *Host) tend(ctx context.Context, root troupe.SessionID, r store.Record) 
 			return h.put(ctx, r, v)
 		}
 	case Left:
-		if h.o.Takes && v.Parked == "" {
+		if h.has(cwd) && v.Parked == "" {
 			return h.take(ctx, root, r, v)
 		}
 	case There:
 	}
 	return nil
 }
+
+// has reports whether this process has a folder.
+func (h *Host) has(cwd string) bool { return troupe.WithinAny(cwd, h.o.Folders) }
 
 // rests is since when a tree here has rested.
 func (h *Host) rests(root troupe.SessionID, now time.Time) time.Time {
@@ -301,7 +320,7 @@ func (h *Host) taken(ctx context.Context, root troupe.SessionID) {
 	tick := time.NewTicker(looksAgain)
 	defer tick.Stop()
 	for {
-		s, err := h.o.Trees.Standing(ctx, root)
+		s, _, err := h.o.Trees.Standing(ctx, root)
 		if err != nil || s != Left {
 			return
 		}

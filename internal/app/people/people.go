@@ -31,6 +31,7 @@ const (
 	kindToken  = "token"
 	kindCode   = "login"
 	keyUsers   = "users"
+	keyPeers   = "peers"
 )
 
 const (
@@ -42,6 +43,8 @@ const (
 	usedEvery = time.Hour
 	// prefix begins every token, so that a person and a scanner of secrets know what it is.
 	prefix = "troupe_"
+	// peer begins the secret that the processes of one database share.
+	peer = "troupepeer_"
 	// FirstAdmin is who a new server invites.
 	FirstAdmin = "admin"
 )
@@ -84,6 +87,9 @@ func stranger(problem, hint string) error {
 
 // Whose is the caller whom a token belongs to. It is ErrStranger if it is nobody's.
 func (p *People) Whose(ctx context.Context, secret string) (troupe.Caller, error) {
+	if strings.HasPrefix(secret, peer) {
+		return p.whosePeer(ctx, secret)
+	}
 	none := stranger("the server does not know this token, or it holds no more", "Log in again: troupe login ADDRESS.")
 	id, rest, ok := strings.Cut(strings.TrimPrefix(secret, prefix), "_")
 	if !ok || !strings.HasPrefix(secret, prefix) {
@@ -114,6 +120,33 @@ func (p *People) Whose(ctx context.Context, secret string) (troupe.Caller, error
 		}
 	}
 	return troupe.Caller{Name: t.User, Right: u.Right, Surface: troupe.SurfaceServer, Token: id}, nil
+}
+
+// Peers is the secret by which processes of this database know each other. Who has it has the database, and may speak
+// for every caller.
+func (p *People) Peers(ctx context.Context) (string, error) {
+	for {
+		_, secret, err := read[string](ctx, p, kindServer, keyPeers)
+		if !errors.Is(err, troupe.ErrNotFound) {
+			return secret, err
+		}
+		secret = peer + rand.Text()
+		err = p.write(ctx, &store.Record{Kind: kindServer, Key: keyPeers}, secret)
+		if !errors.Is(err, troupe.ErrChanged) { // else another process was faster
+			return secret, err
+		}
+	}
+}
+
+func (p *People) whosePeer(ctx context.Context, secret string) (troupe.Caller, error) {
+	_, ours, err := read[string](ctx, p, kindServer, keyPeers)
+	if err != nil && !errors.Is(err, troupe.ErrNotFound) {
+		return troupe.Caller{}, err
+	}
+	if ours == "" || subtle.ConstantTimeCompare([]byte(secret), []byte(ours)) != 1 {
+		return troupe.Caller{}, stranger("this is no process of the same database", "Give both the same --database.")
+	}
+	return troupe.Caller{Name: "troupe", Right: troupe.RightSystem, Surface: troupe.SurfaceServer, Token: "peers"}, nil
 }
 
 // SignIn gives a token for a login code.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"strings"
 
@@ -30,25 +31,92 @@ Beyond this machine the server listens only encrypted (--tls-cert, --tls-key), o
 		Example: "troupe serve\ntroupe serve --listen 127.0.0.1:7777 --folder ~/app --folder ~/site\n" +
 			"troupe serve --listen :7777 --tls-cert cert.pem --tls-key key.pem",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if len(o.Folders) == 0 {
-				o.Folders = []string{cmp.Or(c.Cwd, ".")}
-			}
 			return serve(cmd.Context(), c, o)
 		},
 	}
+	hostFlags(cmd, &o)
 	fs := cmd.Flags()
 	fs.StringVar(&o.Listen, "listen", "127.0.0.1:7777", "Address to listen on; port 0 takes a free one")
-	fs.StringArrayVar(&o.Folders, "folder", nil, "Folder in which agents may work; may be given again (default: this "+
-		"one)")
-	fs.StringVar(&o.Cert, "tls-cert", "", "File with the certificate, as PEM; it is read again when it changes")
-	fs.StringVar(&o.Key, "tls-key", "", "File with the certificate's key, as PEM")
 	fs.StringArrayVar(&o.Proxies, "behind-proxy", nil,
 		"Address or network of the proxy that encrypts calls; others are not answered then")
+	fs.BoolVar(&o.WorkersOnly, "workers-only", false, "Run no agents here: workers do, in these folders (troupe worker)")
 	return cmd
+}
+
+// hostFlags are those of what runs sessions for others.
+func hostFlags(cmd *cobra.Command, o *home.ServeOptions) {
+	fs := cmd.Flags()
+	fs.StringArrayVar(&o.Folders, "folder", nil, "Folder in which agents may work; may be given again (default: this "+
+		"one)")
+	fs.StringVar(&o.Database, "database", "", "PostgreSQL server that keeps the sessions, without a password (default: "+
+		"TROUPE_DATABASE, or a file of this home)")
+	fs.StringVar(&o.Cert, "tls-cert", "", "File with the certificate, as PEM; it is read again when it changes")
+	fs.StringVar(&o.Key, "tls-key", "", "File with the certificate's key, as PEM")
+}
+
+func newWorker(c *console.Console) *cobra.Command {
+	var o home.ServeOptions
+	cmd := &cobra.Command{
+		Use: "worker", Short: "Run the sessions of a server that work in folders of this machine", Args: console.NoArgs,
+		Long: `Run the sessions of a server that work in folders of this machine. A worker has the server's database. What begins in
+its folders is begun here; what another process with the folder has left, because it was ended or killed, is taken up
+within five seconds. Give the same folders by the same paths to all that may take over from each other.
+
+Processes on this machine reach a worker at a socket. With --listen others do: they prove that they have the same
+database. "troupe docs server" says more.`,
+		Example: "TROUPE_DATABASE=postgres://troupe@db/troupe troupe worker --folder /srv/app\n" +
+			"troupe worker --listen 10.0.0.7:7780 --tls-cert cert.pem --tls-key key.pem --folder /srv/app",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return host(cmd.Context(), c, o, func(ctx context.Context, env home.Env, o home.ServeOptions) (hosted, string,
+				error) {
+				w, err := home.Work(ctx, env, o)
+				if err != nil {
+					return nil, "", err
+				}
+				return w, fmt.Sprintf("This worker is ready: process %d, reached at %s\nAgents work in %s\n", os.Getpid(),
+					w.Reached, strings.Join(w.Folders, ", ")), nil
+			})
+		},
+	}
+	hostFlags(cmd, &o)
+	fs := cmd.Flags()
+	fs.StringVar(&o.Listen, "listen", "", "Address at which other machines reach it")
+	fs.StringVar(&o.Advertise, "advertise", "", "Address by which they call it, such as https://w7.example.com:7780 "+
+		"(default: the one it listens on)")
+	return cmd
+}
+
+// hosted is what runs until it is interrupted.
+type hosted interface {
+	Warnings() []string
+	Close(ctx context.Context) error
 }
 
 // serve serves until it is interrupted.
 func serve(ctx context.Context, c *console.Console, o home.ServeOptions) error {
+	return host(ctx, c, o, func(ctx context.Context, env home.Env, o home.ServeOptions) (hosted, string, error) {
+		s, err := home.Serve(ctx, env, o)
+		if err != nil {
+			return nil, "", err
+		}
+		text := fmt.Sprintf("Troupe serves at %s\nAgents work in %s\n", s.Address, strings.Join(s.Folders, ", "))
+		if s.Code != "" {
+			text += fmt.Sprintf("\nTo log in (once, until %s):\n\n  troupe login %s\n  %s\n",
+				s.Until.Local().Format("15:04:05"), s.Address, s.Code)
+		}
+		return s, text, nil
+	})
+}
+
+// host runs what hosts sessions until it is interrupted.
+func host(ctx context.Context, c *console.Console, o home.ServeOptions,
+	begin func(context.Context, home.Env, home.ServeOptions) (hosted, string, error)) error {
+	if err := withoutPassword(o.Database); err != nil {
+		return err
+	}
+	if len(o.Folders) == 0 {
+		o.Folders = []string{cmp.Or(c.Cwd, ".")}
+	}
 	ended := make(chan struct{}, 1)
 	defer c.Interrupts.Take(func() {
 		select {
@@ -56,9 +124,10 @@ func serve(ctx context.Context, c *console.Console, o home.ServeOptions) error {
 		default: // it is ending
 		}
 	})()
-	var s *home.Served
+	var s hosted
+	var text string
 	_, closeLog, err := console.OpenHere(c, func(env home.Env) (h *home.Home, err error) {
-		s, err = home.Serve(ctx, env, o)
+		s, text, err = begin(ctx, env, o)
 		return nil, err
 	})
 	if err != nil {
@@ -67,14 +136,8 @@ func serve(ctx context.Context, c *console.Console, o home.ServeOptions) error {
 	for _, w := range s.Warnings() {
 		c.WarnOnce(w)
 	}
-	text := fmt.Sprintf("Troupe serves at %s\nAgents work in %s\n", s.Address, strings.Join(s.Folders, ", "))
-	if s.Code != "" {
-		text += fmt.Sprintf("\nTo log in (once, until %s):\n\n  troupe login %s\n  %s\n",
-			s.Until.Local().Format("15:04:05"),
-			s.Address, s.Code)
-	}
-	_, err = fmt.Fprint(c.Out, text, "\nCtrl-C ends it; what agents have under way is gone on with at the next "+
-		"start.\n")
+	_, err = fmt.Fprint(c.Out, text, "\nCtrl-C ends it; what agents have under way is gone on with by the next process "+
+		"that can.\n")
 	if err == nil {
 		select {
 		case <-ended:
@@ -82,6 +145,22 @@ func serve(ctx context.Context, c *console.Console, o home.ServeOptions) error {
 		}
 	}
 	return errors.Join(err, s.Close(ctx), closeLog())
+}
+
+// withoutPassword refuses a password where every command on the machine can read it.
+func withoutPassword(address string) error {
+	has := strings.Contains(address, "password=")
+	if u, err := url.Parse(address); err == nil && u.User != nil {
+		_, with := u.User.Password()
+		has = has || with
+	}
+	if !has {
+		return nil
+	}
+	return &troupe.UserError{Problem: "the password of the database stands on the command line, where commands of agents " +
+		"can read it",
+		Hint: "Put it into the file that PGPASSFILE names, or give the whole address in TROUPE_DATABASE.",
+		Code: troupe.ExitUsage}
 }
 
 func newLogin(c *console.Console) *cobra.Command {

@@ -11,11 +11,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/api"
-	"github.com/troupe-dev/troupe/internal/api/router"
 	"github.com/troupe-dev/troupe/internal/app"
-	"github.com/troupe-dev/troupe/internal/app/host"
-	"github.com/troupe-dev/troupe/internal/client"
 	"github.com/troupe-dev/troupe/internal/httpd"
 )
 
@@ -25,6 +21,11 @@ type ServeOptions struct {
 	Cert, Key string   // files of the certificate, both or none
 	Proxies   []string // addresses or networks of proxies that encrypt calls
 	Folders   []string // in which agents work, the usual one first
+	Database  string   // the address of a database; "": that of the environment, or the home's own
+	// WorkersOnly: a server runs no sessions itself.
+	WorkersOnly bool
+	// Advertise is the address by which other processes reach a worker that listens; "": the one it listens on.
+	Advertise string
 }
 
 // Served is a home that is served at an address.
@@ -35,65 +36,128 @@ type Served struct {
 	Code  string
 	Until time.Time
 
-	app    *app.App
-	host   *host.Host
-	server *httpd.Server
+	hosting *hosting
+	server  *httpd.Server
 }
 
 // Serve opens a home and serves it at an address.
 func Serve(ctx context.Context, env Env, o ServeOptions) (_ *Served, err error) {
-	if agent, ok := env.Lookup(troupe.AgentVariable); ok && agent != "" {
-		return nil, (&Home{agent: agent}).refuseAgent("serve sessions")
-	}
-	at := httpd.Address{Listen: o.Listen, Log: env.Log}
-	if at.Folders, err = servedFolders(o.Folders); err != nil {
+	if err := refuseToHost(env, "serve sessions"); err != nil {
 		return nil, err
 	}
-	if at.Proxies, err = proxies(o.Proxies); err != nil {
-		return nil, err
-	}
-	if at.TLS, err = certificate(o.Cert, o.Key); err != nil {
-		return nil, err
-	}
-	env.Serve = true
-	e := env.app()
-	e.Folders = at.Folders
-	a, err := app.Open(ctx, e)
+	at, err := o.address(env)
 	if err != nil {
 		return nil, err
 	}
-	s := &Served{Folders: at.Folders, app: a, host: app.Host(ctx, a, true)}
-	people := app.PeopleOf(a)
-	if s.Code, s.Until, err = people.First(ctx); err == nil {
-		s.server, err = httpd.Listen(ctx, at, people, func(c troupe.Caller) api.API {
-			return s.host.API(router.New(a.As(c), func(socket string) router.Peer { return client.Dial(socket) }, ""))
-		})
+	own := at.Folders
+	if o.WorkersOnly {
+		own = nil
+	}
+	h, err := openHosting(ctx, o.env(env), at.Folders, own, nil, "")
+	if err != nil {
+		return nil, err
+	}
+	s := &Served{Folders: at.Folders, hosting: h}
+	if s.Code, s.Until, err = h.people.First(ctx); err == nil {
+		s.server, err = httpd.Listen(ctx, at, h.people, h.as)
 	}
 	if err != nil {
-		s.host.Close()
-		return nil, errors.Join(err, a.Close())
+		return nil, errors.Join(err, h.close(ctx))
 	}
-	scheme := "http://"
-	if at.TLS != nil {
-		scheme = "https://"
-	}
-	s.Address = scheme + s.server.Addr().String()
+	s.Address = addressOf(s.server, at)
 	return s, nil
 }
 
 // Warnings lists what is odd in the settings.
-func (s *Served) Warnings() []string { return s.app.Warnings() }
+func (s *Served) Warnings() []string { return s.hosting.app.Warnings() }
 
 // closeWithin is how long calls under way may take when a server ends.
 const closeWithin = 5 * time.Second
 
 // Close lets the calls under way come to their end, and ends what runs here. What was under way can be resumed.
 func (s *Served) Close(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
 	defer cancel()
-	err := s.server.Close(ctx)
-	s.host.Close()
-	return errors.Join(err, s.app.Close())
+	return errors.Join(s.server.Close(within), s.hosting.close(ctx))
+}
+
+// Working is a process that runs the sessions of a database for its servers.
+type Working struct {
+	Folders []string
+	Reached string // where other processes reach it
+
+	hosting *hosting
+}
+
+// Work opens a home and runs the sessions of its database that work in folders of this machine.
+func Work(ctx context.Context, env Env, o ServeOptions) (*Working, error) {
+	if err := refuseToHost(env, "run sessions of others"); err != nil {
+		return nil, err
+	}
+	at, err := o.address(env)
+	if err != nil {
+		return nil, err
+	}
+	reached := &at
+	if o.Listen == "" {
+		reached = nil
+	}
+	h, err := openHosting(ctx, o.env(env), at.Folders, at.Folders, reached, o.Advertise)
+	if err != nil {
+		return nil, err
+	}
+	owner, err := app.Ready(ctx, h.app)
+	if err == nil && owner.Socket == "" {
+		err = &troupe.UserError{Problem: "this worker cannot be reached by other processes",
+			Hint: "See with --debug FILE why it has no socket."}
+	}
+	if err == nil {
+		err = h.host.Load().Announce(ctx, owner)
+	}
+	if err != nil {
+		return nil, errors.Join(err, h.close(ctx))
+	}
+	return &Working{Folders: at.Folders, Reached: owner.Socket, hosting: h}, nil
+}
+
+// Warnings lists what is odd in the settings.
+func (w *Working) Warnings() []string { return w.hosting.app.Warnings() }
+
+// Close ends what runs here. Another worker goes on with it.
+func (w *Working) Close(ctx context.Context) error { return w.hosting.close(ctx) }
+
+func refuseToHost(env Env, what string) error {
+	agent, _ := env.Lookup(troupe.AgentVariable)
+	return (&Home{agent: agent}).refuseAgent(what)
+}
+
+// env is the environment of a process that hosts sessions.
+func (o ServeOptions) env(env Env) Env {
+	env.Serve = true
+	if o.Database == "" {
+		return env
+	}
+	lookup := env.Lookup
+	env.Lookup = func(name string) (string, bool) {
+		if name == app.DatabaseVariable {
+			return o.Database, true
+		}
+		return lookup(name)
+	}
+	return env
+}
+
+// address is where and how the process listens.
+func (o ServeOptions) address(env Env) (at httpd.Address, err error) {
+	at = httpd.Address{Listen: o.Listen, Log: env.Log}
+	if at.Folders, err = servedFolders(o.Folders); err != nil {
+		return at, err
+	}
+	if at.Proxies, err = proxies(o.Proxies); err != nil {
+		return at, err
+	}
+	at.TLS, err = certificate(o.Cert, o.Key)
+	return at, err
 }
 
 // servedFolders are folders by their real names.

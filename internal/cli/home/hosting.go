@@ -1,0 +1,119 @@
+package home
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"sync/atomic"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/api/router"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/app/host"
+	"github.com/troupe-dev/troupe/internal/app/people"
+	"github.com/troupe-dev/troupe/internal/client"
+	"github.com/troupe-dev/troupe/internal/httpd"
+)
+
+// hosting is an open home whose sessions are kept going, here or in other processes of its database.
+type hosting struct {
+	app    *app.App
+	people *people.People
+	secret string // by which these processes know each other
+	host   atomic.Pointer[host.Host]
+}
+
+// openHosting opens a home and begins to keep its sessions going. bound are the folders in which its users' agents work,
+// and own those that this process has. Others reach what runs here at a socket, and at an address if there is one.
+func openHosting(ctx context.Context, env Env, bound, own []string, at *httpd.Address, advertise string) (*hosting,
+	error) {
+	h := &hosting{}
+	e := env.app()
+	e.Folders = bound
+	e.Serve = func(ctx context.Context, a *app.App, path string) (app.Served, error) {
+		runtime, _ := env.Lookup("XDG_RUNTIME_DIR")
+		s, err := httpd.Serve(ctx, path, h.as, httpd.Options{Runtime: runtime, Temp: os.TempDir(), Keys: h.people,
+			Log: env.Log})
+		if err != nil || at == nil {
+			return s, err
+		}
+		l, err := httpd.Listen(ctx, *at, peersOnly{h.people}, h.as)
+		if err != nil {
+			return nil, errors.Join(err, s.Close(ctx))
+		}
+		if advertise == "" {
+			advertise = addressOf(l, *at)
+		}
+		return &listening{s, l, advertise}, nil
+	}
+	a, err := app.Open(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	h.app, h.people = a, app.PeopleOf(a)
+	if h.secret, err = h.people.Peers(ctx); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	h.host.Store(app.Host(ctx, a, own, func(socket string, c troupe.Caller) host.Peer { return h.dial(socket, c) }))
+	return h, nil
+}
+
+// as is what a caller may ask for: whichever process has a tree, and whoever keeps it going.
+func (h *hosting) as(c troupe.Caller) api.API {
+	here := router.New(h.app.As(c), func(socket string) router.Peer { return h.dial(socket, c) }, "")
+	if kept := h.host.Load(); kept != nil {
+		return kept.API(here, c)
+	}
+	return here // it is just being opened
+}
+
+// dial reaches another process of the database, which is told whom this one speaks for.
+func (h *hosting) dial(socket string, c troupe.Caller) *client.Client {
+	to := client.Dial(socket)
+	if strings.HasPrefix(socket, "http") {
+		to = client.At(socket, "")
+	}
+	return to.For(h.secret, c)
+}
+
+func (h *hosting) close(ctx context.Context) error {
+	return errors.Join(h.host.Load().Close(ctx), h.app.Close())
+}
+
+// listening is what answers on a socket and at an address.
+type listening struct {
+	socket, address *httpd.Server
+
+	advertised string
+}
+
+// Path is where other processes reach it.
+func (l *listening) Path() string { return l.advertised }
+
+// Close ends both.
+func (l *listening) Close(ctx context.Context) error {
+	return errors.Join(l.address.Close(ctx), l.socket.Close(ctx))
+}
+
+// peersOnly lets nobody in but processes of the same database.
+type peersOnly struct{ *people.People }
+
+// Whose refuses users: they call the server, which knows what they may do.
+func (p peersOnly) Whose(ctx context.Context, token string) (troupe.Caller, error) {
+	c, err := p.People.Whose(ctx, token)
+	if err == nil && c.Right != troupe.RightSystem {
+		err = &troupe.UserError{Problem: "this is a worker, and no server", Hint: "Call the address of the server.",
+			Code: troupe.ExitPermission}
+	}
+	return c, err
+}
+
+// addressOf is the address of what listens, with its scheme.
+func addressOf(s *httpd.Server, at httpd.Address) string {
+	if at.TLS != nil {
+		return "https://" + s.Addr().String()
+	}
+	return "http://" + s.Addr().String()
+}
