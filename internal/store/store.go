@@ -9,6 +9,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -135,7 +136,7 @@ type Tx interface {
 
 // Records keeps small values that belong to no tree: the people of a server, their tokens, what it is to run. It is one
 // of the named exceptions to "tables belong to a tree". All methods are safe for concurrent use; what returned without
-// an error is durable.
+// an error is durable. What Record.Check refuses is an error of its own in all of them, and nothing is done.
 type Records interface {
 	// Record returns one; troupe.ErrNotFound.
 	Record(ctx context.Context, kind, key string) (Record, error)
@@ -163,6 +164,9 @@ const (
 	mostKey   = 512
 	mostValue = 1 << 20
 )
+
+// Behind is the record in whose place a list begins: that of a key, or of none.
+func Behind(kind, after string) Record { return Record{Kind: kind, Key: cmp.Or(after, "-")} }
 
 // Check refuses a record that a store does not take: its kind and key are short texts, and its value is not large.
 func (r Record) Check() error {
