@@ -136,7 +136,8 @@ type Tx interface {
 
 // Records keeps small values that belong to no tree: the people of a server, their tokens, what it is to run. It is one
 // of the named exceptions to "tables belong to a tree". All methods are safe for concurrent use; what returned without
-// an error is durable. What Record.Check refuses is an error of its own in all of them, and nothing is done.
+// an error is durable. A record that Record.Check refuses is never there: to look for it or remove it is
+// troupe.ErrNotFound, whoever sent its key; to put it, or to list its kind, is an error of its own.
 type Records interface {
 	// Record returns one; troupe.ErrNotFound.
 	Record(ctx context.Context, kind, key string) (Record, error)
@@ -165,8 +166,16 @@ const (
 	mostValue = 1 << 20
 )
 
-// Behind is the record in whose place a list begins: that of a key, or of none.
-func Behind(kind, after string) Record { return Record{Kind: kind, Key: cmp.Or(after, "-")} }
+// Findable is troupe.ErrNotFound where no record can be.
+func Findable(kind, key string) error {
+	if err := (Record{Kind: kind, Key: key}).Check(); err != nil {
+		return fmt.Errorf("%w: %w", err, troupe.ErrNotFound)
+	}
+	return nil
+}
+
+// Listable refuses a list behind what is no key.
+func Listable(kind, after string) error { return Record{Kind: kind, Key: cmp.Or(after, "-")}.Check() }
 
 // Check refuses a record that a store does not take: its kind and key are short texts, and its value is not large.
 func (r Record) Check() error {

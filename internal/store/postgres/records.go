@@ -19,7 +19,7 @@ var _ store.Records = (*Store)(nil)
 // Record implements store.Records, as do the methods below.
 func (s *Store) Record(ctx context.Context, kind, key string) (r store.Record, err error) {
 	doing := "read record " + key + " of kind " + kind
-	err = s.onPool(ctx, doing, store.Record{Kind: kind, Key: key}, true, func() error {
+	err = s.onPool(ctx, doing, store.Findable(kind, key), true, func() error {
 		r = store.Record{Kind: kind, Key: key}
 		return s.pool.QueryRow(ctx, `SELECT version, value FROM records WHERE kind = $1 AND key = $2`, kind,
 			key).Scan(&r.Version, &r.Value)
@@ -37,7 +37,7 @@ func (s *Store) Records(ctx context.Context, kind, after string, limit int) (out
 	if limit > 0 {
 		most = limit
 	}
-	err = s.onPool(ctx, doing, store.Behind(kind, after), true, func() error {
+	err = s.onPool(ctx, doing, store.Listable(kind, after), true, func() error {
 		rows, err := s.pool.Query(ctx, `SELECT key, version, value FROM records WHERE kind = $1 AND key > $2
 			ORDER BY key LIMIT $3`, kind, after, most)
 		if err != nil {
@@ -60,7 +60,7 @@ func (s *Store) PutRecord(ctx context.Context, r store.Record) (version int64, e
 	if value == nil {
 		value = []byte{} // nil is NULL
 	}
-	err = s.onPool(ctx, doing, r, false, func() error {
+	err = s.onPool(ctx, doing, r.Check(), false, func() error {
 		if r.Version == 0 {
 			return s.pool.QueryRow(ctx, `INSERT INTO records (kind, key, version, value)
 				VALUES ($1, $2, nextval('record_versions'), $3) ON CONFLICT (kind, key) DO NOTHING RETURNING version`,
@@ -80,7 +80,7 @@ func (s *Store) PutRecord(ctx context.Context, r store.Record) (version int64, e
 func (s *Store) DeleteRecord(ctx context.Context, kind, key string, version int64) error {
 	doing := "delete record " + key + " of kind " + kind
 	var gone, there bool
-	err := s.onPool(ctx, doing, store.Record{Kind: kind, Key: key}, false, func() error {
+	err := s.onPool(ctx, doing, store.Findable(kind, key), false, func() error {
 		return s.pool.QueryRow(ctx, `WITH d AS (DELETE FROM records WHERE kind = $1 AND key = $2 AND version = $3
 			RETURNING 1) SELECT EXISTS (SELECT FROM d), EXISTS (SELECT FROM records WHERE kind = $1 AND key = $2)`, kind,
 			key, version).Scan(&gone, &there)
@@ -94,11 +94,11 @@ func (s *Store) DeleteRecord(ctx context.Context, kind, key string, version int6
 	return fmt.Errorf("%s: %w", doing, troupe.ErrNotFound)
 }
 
-// onPool runs a statement about a record by itself, on any connection. What fails before it was sent is tried again,
+// onPool runs a statement by itself, on any connection, unless something is wrong already. What fails before it was sent is tried again,
 // for as long as a server that starts anew may take; of what was sent that alone which only reads.
-func (s *Store) onPool(ctx context.Context, doing string, about store.Record, reads bool, fn func() error) error {
-	if err := about.Check(); err != nil {
-		return err
+func (s *Store) onPool(ctx context.Context, doing string, wrong error, reads bool, fn func() error) error {
+	if wrong != nil {
+		return wrong
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

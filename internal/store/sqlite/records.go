@@ -16,7 +16,7 @@ var errNoVersion = errors.New("the last version that was given is missing")
 
 // Record implements store.Records, as do the methods below.
 func (s *Store) Record(ctx context.Context, kind, key string) (r store.Record, err error) {
-	if err := (store.Record{Kind: kind, Key: key}).Check(); err != nil {
+	if err := store.Findable(kind, key); err != nil {
 		return r, err
 	}
 	found := false
@@ -35,7 +35,7 @@ func (s *Store) Record(ctx context.Context, kind, key string) (r store.Record, e
 
 // Records implements store.Records.
 func (s *Store) Records(ctx context.Context, kind, after string, limit int) (out []store.Record, err error) {
-	if err := store.Behind(kind, after).Check(); err != nil {
+	if err := store.Listable(kind, after); err != nil {
 		return nil, err
 	}
 	if limit <= 0 {
@@ -76,10 +76,8 @@ func (s *Store) PutRecord(ctx context.Context, r store.Record) (version int64, e
 			n, err = t.Exec(doing, `INSERT INTO records (kind, key, version, value) VALUES (?,?,?,?)
 				ON CONFLICT (kind, key) DO NOTHING`, r.Kind, r.Key, version, value)
 		} else {
-			n,
-				err = t.Exec(doing,
-				`UPDATE records SET version = ?, value = ? WHERE kind = ? AND key = ? AND version = ?`,
-				version, value, r.Kind, r.Key, r.Version)
+			n, err = t.Exec(doing, `UPDATE records SET version = ?, value = ?
+				WHERE kind = ? AND key = ? AND version = ?`, version, value, r.Kind, r.Key, r.Version)
 		}
 		if err == nil && n == 0 {
 			err = fmt.Errorf("%s: %w", doing, troupe.ErrChanged)
@@ -98,7 +96,7 @@ func (s *Store) PutRecord(ctx context.Context, r store.Record) (version int64, e
 
 // DeleteRecord implements store.Records.
 func (s *Store) DeleteRecord(ctx context.Context, kind, key string, version int64) error {
-	if err := (store.Record{Kind: kind, Key: key}).Check(); err != nil {
+	if err := store.Findable(kind, key); err != nil {
 		return err
 	}
 	doing := "delete record " + key + " of kind " + kind

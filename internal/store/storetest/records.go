@@ -113,9 +113,13 @@ func testRecordsRefuse(e *env) {
 		{Kind: "k", Key: strings.Repeat("k", 513)}} {
 		_, err := r.PutRecord(ctx, bad)
 		plain("put", bad, err)
+		// Who asks may have been sent the key by a stranger.
 		_, err = r.Record(ctx, bad.Kind, bad.Key)
-		plain("read", bad, err)
-		plain("delete", bad, r.DeleteRecord(ctx, bad.Kind, bad.Key, v))
+		for _, err := range []error{err, r.DeleteRecord(ctx, bad.Kind, bad.Key, v)} {
+			if !errors.Is(err, troupe.ErrNotFound) {
+				e.Errorf("read or delete %.20q %.20q: %v", bad.Kind, bad.Key, err)
+			}
+		}
 		if bad.Kind != "k" || bad.Key != "" { // behind "" is all of a kind
 			_, err = r.Records(ctx, bad.Kind, bad.Key, 0)
 			plain("list", bad, err)
