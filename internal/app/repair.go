@@ -148,7 +148,7 @@ func Repair(ctx context.Context, env Env) (wire.Repair, error) {
 		return out, err
 	}
 	out.Damaged, out.Whole, out.Events, out.EventsLost = r.Damaged, r.Whole, r.Events, r.EventsLost
-	out.Mail, out.Lost, out.BadRows, out.UnknownRows = r.Mail, r.Lost, r.BadRows, r.UnknownRows
+	out.Mail, out.Records, out.Lost, out.BadRows, out.UnknownRows = r.Mail, r.Records, r.Lost, r.BadRows, r.UnknownRows
 	for _, c := range r.Cut {
 		out.Cut = append(out.Cut, wire.CutSession{ID: c.ID, Name: c.Name, Why: c.Why})
 	}

@@ -9,6 +9,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -135,7 +136,8 @@ type Tx interface {
 
 // Records keeps small values that belong to no tree: the people of a server, their tokens, what it is to run. It is one
 // of the named exceptions to "tables belong to a tree". All methods are safe for concurrent use; what returned without
-// an error is durable.
+// an error is durable. A record that Record.Check refuses is never there: to look for it or remove it is
+// troupe.ErrNotFound, whoever sent its key; to put it, or to list its kind, is an error of its own.
 type Records interface {
 	// Record returns one; troupe.ErrNotFound.
 	Record(ctx context.Context, kind, key string) (Record, error)
@@ -163,6 +165,17 @@ const (
 	mostKey   = 512
 	mostValue = 1 << 20
 )
+
+// Findable is troupe.ErrNotFound where no record can be.
+func Findable(kind, key string) error {
+	if err := (Record{Kind: kind, Key: key}).Check(); err != nil {
+		return fmt.Errorf("%w: %w", err, troupe.ErrNotFound)
+	}
+	return nil
+}
+
+// Listable refuses a list behind what is no key.
+func Listable(kind, after string) error { return Record{Kind: kind, Key: cmp.Or(after, "-")}.Check() }
 
 // Check refuses a record that a store does not take: its kind and key are short texts, and its value is not large.
 func (r Record) Check() error {

@@ -84,6 +84,7 @@ type Repair struct {
 	// EventsLost is at least so many.
 	EventsLost int `json:"events_lost"`
 	Mail       int `json:"unread_mail"`
+	Records    int `json:"records"` // values that belong to no session
 	// BadRows could not be read. UnknownRows have no form that this version knows.
 	BadRows     int `json:"bad_rows"`
 	UnknownRows int `json:"unknown_rows"`

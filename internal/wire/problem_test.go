@@ -14,8 +14,8 @@ func TestProblems(t *testing.T) {
 	t.Parallel()
 	for kind, status := range map[error]int{
 		troupe.ErrNotFound: 404, troupe.ErrExists: 409, troupe.ErrAmbiguous: 409, troupe.ErrFenced: 409,
-		troupe.ErrBlocked: 409,
-		troupe.ErrNewer:   409, troupe.ErrCap: 409,
+		troupe.ErrBlocked: 409, troupe.ErrAsleep: 409, troupe.ErrChanged: 412,
+		troupe.ErrNewer: 409, troupe.ErrCap: 409,
 	} {
 		p := wire.NewProblem(fmt.Errorf("x: %w", &troupe.UserError{Problem: "p", Hint: "h", Code: 4, Err: kind}))
 		var user *troupe.UserError

@@ -174,8 +174,8 @@ func repairDatabase(ctx context.Context, c *console.Console, asJSON bool) error 
 		fmt.Fprintf(c.Out, "%s is not damaged. Nothing was changed.\n", c.ShortPath(r.Database))
 		return nil
 	}
-	fmt.Fprintf(c.Out, "saved   %d sessions whole, %d cut; %d events, %d unread messages\n", r.Whole, len(r.Cut),
-		r.Events, r.Mail)
+	fmt.Fprintf(c.Out, "saved   %d sessions whole, %d cut; %d events, %d unread messages, %d records\n", r.Whole,
+		len(r.Cut), r.Events, r.Mail, r.Records)
 	for _, s := range r.Cut {
 		fmt.Fprintf(c.Out, "cut     %s %s\n", s.ID, console.Line(strings.TrimSpace(s.Name+": "+s.Why), 0))
 	}

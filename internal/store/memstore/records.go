@@ -17,7 +17,7 @@ type name struct{ kind, key string }
 
 // Record implements store.Records, as do the methods below.
 func (s *Store) Record(ctx context.Context, kind, key string) (r store.Record, err error) {
-	err = s.withRecords(ctx, func() error {
+	err = s.withRecords(ctx, store.Findable(kind, key), func() error {
 		var ok bool
 		if r, ok = s.db.records[name{kind, key}]; !ok {
 			return fmt.Errorf("record %s of kind %s: %w", key, kind, troupe.ErrNotFound)
@@ -30,7 +30,7 @@ func (s *Store) Record(ctx context.Context, kind, key string) (r store.Record, e
 
 // Records implements store.Records.
 func (s *Store) Records(ctx context.Context, kind, after string, limit int) (out []store.Record, err error) {
-	err = s.withRecords(ctx, func() error {
+	err = s.withRecords(ctx, store.Listable(kind, after), func() error {
 		for n, r := range s.db.records {
 			if n.kind == kind && n.key > after {
 				r.Value = slices.Clone(r.Value)
@@ -48,10 +48,7 @@ func (s *Store) Records(ctx context.Context, kind, after string, limit int) (out
 
 // PutRecord implements store.Records.
 func (s *Store) PutRecord(ctx context.Context, r store.Record) (version int64, err error) {
-	if err := r.Check(); err != nil {
-		return 0, err
-	}
-	err = s.withRecords(ctx, func() error {
+	err = s.withRecords(ctx, r.Check(), func() error {
 		n := name{r.Kind, r.Key}
 		if s.db.records[n].Version != r.Version {
 			return fmt.Errorf("record %s of kind %s: %w", r.Key, r.Kind, troupe.ErrChanged)
@@ -67,10 +64,7 @@ func (s *Store) PutRecord(ctx context.Context, r store.Record) (version int64, e
 
 // DeleteRecord implements store.Records.
 func (s *Store) DeleteRecord(ctx context.Context, kind, key string, version int64) error {
-	if err := (store.Record{Kind: kind, Key: key}).Check(); err != nil {
-		return err
-	}
-	return s.withRecords(ctx, func() error {
+	return s.withRecords(ctx, store.Findable(kind, key), func() error {
 		n := name{kind, key}
 		r, ok := s.db.records[n]
 		switch {
@@ -84,7 +78,11 @@ func (s *Store) DeleteRecord(ctx context.Context, kind, key string, version int6
 	})
 }
 
-func (s *Store) withRecords(ctx context.Context, fn func() error) error {
+// withRecords runs fn under the lock, unless something is wrong already.
+func (s *Store) withRecords(ctx context.Context, wrong error, fn func() error) error {
+	if wrong != nil {
+		return wrong
+	}
 	s.db.mu.Lock()
 	defer s.db.mu.Unlock()
 	switch {

@@ -2,13 +2,17 @@ package postgres_test
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/store/internal/table"
 	"github.com/troupe-dev/troupe/internal/store/postgres"
 	"github.com/troupe-dev/troupe/internal/store/postgres/pgtest"
 )
@@ -215,5 +219,96 @@ func TestAddresses(t *testing.T) {
 		if !ok || user.Hint == "" || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", address, err)
 		}
+	}
+}
+
+// TestRecordsOutage: the server is killed again and again while two processes count in a record. Every put that was
+// answered is there once; one that was not says that nobody knows, and a read waits for the server.
+func TestRecordsOutage(t *testing.T) {
+	t.Parallel()
+	own := killable(t)
+	address := own.Address("records")
+	stores := []*postgres.Store{open(t, address), open(t, address)}
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	var made, unknown [2]int
+	for i, s := range stores {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				x, err := s.Record(t.Context(), "k", "sum")
+				if errors.Is(err, troupe.ErrNotFound) {
+					x, err = store.Record{Kind: "k", Key: "sum"}, nil
+				}
+				if err != nil {
+					t.Errorf("read: %v", err)
+					return
+				}
+				sum, _ := strconv.Atoi(string(x.Value))
+				x.Value = []byte(strconv.Itoa(sum + 1))
+				switch _, err = s.PutRecord(t.Context(), x); {
+				case err == nil:
+					made[i]++
+				case errors.Is(err, table.ErrOutcome):
+					unknown[i]++
+				case !errors.Is(err, troupe.ErrChanged):
+					t.Errorf("put: %v", err)
+					return
+				}
+			}
+		})
+	}
+	for range 3 {
+		<-time.After(300 * time.Millisecond)
+		if err := errors.Join(own.Kill(), own.Run()); err != nil {
+			t.Error(err)
+		}
+	}
+	<-time.After(300 * time.Millisecond)
+	close(stop)
+	wg.Wait()
+	x, err := stores[0].Record(t.Context(), "k", "sum")
+	sum, _ := strconv.Atoi(string(x.Value))
+	least, maybe := made[0]+made[1], unknown[0]+unknown[1]
+	t.Logf("%d were answered, of %d nobody knows, %d are there", least, maybe, sum)
+	if err != nil || sum < least || sum > least+maybe || least == 0 {
+		t.Errorf("%d were answered, of %d nobody knows, and %d are there: %v", least, maybe, sum, err)
+	}
+}
+
+// TestFromVersion1: a database without records gets them, once, and keeps what it has.
+func TestFromVersion1(t *testing.T) {
+	t.Parallel()
+	address := fresh(t)
+	s := open(t, address)
+	planted(t, s, root(theRoot))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := pgx.Connect(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Exec(t.Context(), `DROP TABLE records; DROP SEQUENCE record_versions; UPDATE version SET version = 1`)
+	if err := errors.Join(err, c.Close(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	r := store.Record{Kind: "k", Key: "a", Value: []byte("v")}
+	for range 2 {
+		s = open(t, address)
+		if r.Version, err = s.PutRecord(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		err = s.View(t.Context(), func(r store.Reader) error { _, err := r.Session(theRoot); return err })
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if got, err := s.Stats(t.Context()); err != nil || got.Version != 2 {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -268,6 +268,9 @@ func TestOpenOlder(t *testing.T) {
 	}); err != nil {
 		t.Error(err)
 	}
+	if v, err := s.PutRecord(t.Context(), store.Record{Kind: "k", Key: "a"}); err != nil || v <= 0 {
+		t.Errorf("a record of an old database has version %d, %v", v, err)
+	}
 }
 
 // The requests that are open in a database without rows for them get their rows from the logs.

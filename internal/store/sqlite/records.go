@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/troupe-dev/troupe"
@@ -11,8 +12,13 @@ import (
 
 var _ store.Records = (*Store)(nil)
 
+var errNoVersion = errors.New("the last version that was given is missing")
+
 // Record implements store.Records, as do the methods below.
 func (s *Store) Record(ctx context.Context, kind, key string) (r store.Record, err error) {
+	if err := store.Findable(kind, key); err != nil {
+		return r, err
+	}
 	found := false
 	doing := "read record " + key + " of kind " + kind
 	err = s.read(ctx, func(t *table.Reader) error {
@@ -29,6 +35,9 @@ func (s *Store) Record(ctx context.Context, kind, key string) (r store.Record, e
 
 // Records implements store.Records.
 func (s *Store) Records(ctx context.Context, kind, after string, limit int) (out []store.Record, err error) {
+	if err := store.Listable(kind, after); err != nil {
+		return nil, err
+	}
 	if limit <= 0 {
 		limit = -1
 	}
@@ -53,20 +62,22 @@ func (s *Store) PutRecord(ctx context.Context, r store.Record) (version int64, e
 		value = []byte{} // nil is NULL
 	}
 	err = s.write(ctx, "", func(t *table.Tx) error {
-		if err := t.Query(doing, func(row table.Row) error { version = row.Int64(0) + 1; return nil },
-			`SELECT version FROM records WHERE kind = '' AND key = ''`); err != nil {
+		version = 0
+		err := t.Query(doing, func(row table.Row) error { version = row.Int64(0) + 1; return nil },
+			`SELECT version FROM records WHERE kind = '' AND key = ''`)
+		if err == nil && version == 0 {
+			err = explain(s.path, doing, &table.Undecodable{Err: errNoVersion})
+		}
+		if err != nil {
 			return err
 		}
 		var n int64
-		var err error
 		if r.Version == 0 {
 			n, err = t.Exec(doing, `INSERT INTO records (kind, key, version, value) VALUES (?,?,?,?)
 				ON CONFLICT (kind, key) DO NOTHING`, r.Kind, r.Key, version, value)
 		} else {
-			n,
-				err = t.Exec(doing,
-				`UPDATE records SET version = ?, value = ? WHERE kind = ? AND key = ? AND version = ?`,
-				version, value, r.Kind, r.Key, r.Version)
+			n, err = t.Exec(doing, `UPDATE records SET version = ?, value = ?
+				WHERE kind = ? AND key = ? AND version = ?`, version, value, r.Kind, r.Key, r.Version)
 		}
 		if err == nil && n == 0 {
 			err = fmt.Errorf("%s: %w", doing, troupe.ErrChanged)
@@ -85,7 +96,7 @@ func (s *Store) PutRecord(ctx context.Context, r store.Record) (version int64, e
 
 // DeleteRecord implements store.Records.
 func (s *Store) DeleteRecord(ctx context.Context, kind, key string, version int64) error {
-	if err := (store.Record{Kind: kind, Key: key}).Check(); err != nil {
+	if err := store.Findable(kind, key); err != nil {
 		return err
 	}
 	doing := "delete record " + key + " of kind " + kind

@@ -52,6 +52,7 @@ type Repaired struct {
 	Events     int // saved
 	EventsLost int // as far as their number is known
 	Mail       int // saved
+	Records    int // saved
 	BadRows    int // what could not be read as a row, or says what no row of its table can
 	// UnknownRows were read, and have no form that a row of a known table or index has.
 	UnknownRows int
@@ -117,7 +118,7 @@ func saveInto(
 	if err == nil {
 		err = s.run(ctx, from)
 	}
-	if err == nil && s.out.Whole+len(s.out.Cut) == 0 {
+	if err == nil && s.out.Whole+len(s.out.Cut)+s.out.Records == 0 {
 		err = &troupe.UserError{
 			Problem: fmt.Sprintf("nothing of a session could be found in %s; it was left as it is.", path),
 			Hint:    "Move it away and run again; a new database will be made in its place.",

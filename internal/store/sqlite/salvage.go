@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/store/internal/table"
 	"github.com/troupe-dev/troupe/internal/store/sqlite/pages"
 )
@@ -49,7 +50,7 @@ func (s *salvage) run(ctx context.Context, from *pages.File) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := s.mendKeys(); err != nil {
+	if err := errors.Join(s.countRecords(), s.mendKeys()); err != nil {
 		return err
 	}
 	logs, err := s.logs()
@@ -125,8 +126,7 @@ func (s *salvage) take(id int64, col []any) error {
 		}
 		return s.document(get(table.DocumentColumns))
 	case "records":
-		return s.keep(`INSERT INTO records (kind, key, version, value) VALUES (?,?,?,?) ON CONFLICT (kind, key)
-			DO UPDATE SET version = excluded.version, value = excluded.value WHERE excluded.version > version`, col...)
+		return s.record(get("kind, key, version, value"))
 	case "trees":
 		s.caps[troupe.SessionID(get("root").Text(0))] = get(table.CapsColumns).Scan().Caps()
 	case "sessions":
@@ -152,6 +152,33 @@ func (s *salvage) body(v table.Row) error {
 		return nil
 	}
 	return s.keep(valuesOf("INSERT OR IGNORE INTO bodies", table.BodyColumns), v.Args()...)
+}
+
+// mostVersion is more than there can be: a larger version is damaged.
+const mostVersion = 1 << 53
+
+// record keeps a record, and the row that counts the versions.
+func (s *salvage) record(v table.Row) error {
+	r, version := store.Record{Kind: v.Text(0), Key: v.Text(1), Value: v.Bytes(3)}, v.Int64(2)
+	counts := r.Kind+r.Key == "" && version >= 0
+	if version >= mostVersion || !counts && (version < 1 || r.Check() != nil) {
+		s.out.BadRows++
+		return nil
+	}
+	return s.keep(`INSERT INTO records (kind, key, version, value) VALUES (?,?,?,?) ON CONFLICT (kind, key)
+		DO UPDATE SET version = excluded.version, value = excluded.value WHERE excluded.version > version`, v.Args()...)
+}
+
+// lostVersions is more than were given by what may have been lost: records, the row that counts, the end of the log.
+const lostVersions = 1 << 30
+
+// countRecords counts the records that were saved, and has no version given again.
+func (s *salvage) countRecords() error {
+	n, err := s.c.number(`SELECT count(*) FROM records WHERE kind <> ''`)
+	if s.out.Records = int(n); err != nil {
+		return err
+	}
+	return s.keep(`UPDATE records SET version = (SELECT max(version) FROM records) + ? WHERE kind = ''`, lostVersions)
 }
 
 // mendKeys makes events of the rows that were found. Each key stands twice, in its row and in an index; where

@@ -76,6 +76,7 @@ func Run(t *testing.T, open func(t *testing.T) Opener) {
 		{"Order", testOrder},
 
 		{"Records", testRecords},
+		{"RecordsRefuse", testRecordsRefuse},
 		{"RecordsRace", testRecordsRace},
 
 		{"Watch", testWatch},
