@@ -101,6 +101,9 @@ func wholePath(c *console.Console, file string) string {
 }
 
 func record(ctx context.Context, c *console.Console, runner Runner, file string, force bool, args []string) error {
+	if err := console.HereOnly(c, "troupe record"); err != nil {
+		return err
+	}
 	file = wholePath(c, file)
 	if err := checkFree(file, force); err != nil {
 		return err

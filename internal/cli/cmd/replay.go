@@ -142,6 +142,7 @@ func replay(
 		return err
 	}
 	stage := *c
+	stage.Global.Server = home.Here
 	stage.Lookup = func(name string) (string, bool) {
 		if v, ok := variables[name]; ok {
 			return v, true

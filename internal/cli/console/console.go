@@ -261,6 +261,15 @@ func open(c *Console, how func(home.Env) (*home.Home, error), anywhere bool) (*h
 	return h, func() error { return errors.Join(h.Close(), closeLog()) }, nil
 }
 
+// HereOnly refuses a command that needs the sessions themselves where they are at a server.
+func HereOnly(c *Console, what string) error {
+	server, err := home.Server(c.Global.Server, c.Lookup)
+	if err == nil && server != "" {
+		err = home.HereOnly(what, server)
+	}
+	return err
+}
+
 // With opens the home, calls fn, and closes the home. from is what asks.
 func (c *Console) With(ctx context.Context, from troupe.Surface, fn func(*home.Home) error) error {
 	h, closeHome, err := c.Open(ctx, from)

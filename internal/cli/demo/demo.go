@@ -127,6 +127,7 @@ func (d demo) head(text string) { fmt.Fprintf(d.c.Out, "\n"+d.bold+"\n", text) }
 func (d demo) play(ctx context.Context) error {
 	// A home of its own: the demo shows in nobody's list of sessions and follows nobody's rules.
 	c := *d.c
+	c.Global.Server = home.Here
 	c.Lookup = func(name string) (string, bool) {
 		switch name {
 		case "TROUPE_HOME":

@@ -240,7 +240,12 @@ func (h *Home) hereOnly(what string) error {
 	if h.server == "" {
 		return nil
 	}
+	return HereOnly(what, h.server)
+}
+
+// HereOnly is the refusal of what works on the machine that keeps the sessions alone.
+func HereOnly(what, server string) error {
 	return &troupe.UserError{Problem: fmt.Sprintf("%s works on the machine that keeps the sessions, and they are at %s",
-		what, h.server),
-		Hint: "Run the command there, with --server " + Here + ".", Code: troupe.ExitUsage}
+		what, server),
+		Hint: "Run the command there, or with --server " + Here + " for those of this machine.", Code: troupe.ExitUsage}
 }
