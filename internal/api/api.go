@@ -22,6 +22,9 @@ var ErrUnreachable = errors.New("the process does not answer on its socket")
 // ErrSilent means that a process takes calls and does not answer them: it is stopped, or hangs.
 var ErrSilent = errors.New("the process takes calls and does not answer")
 
+// ErrLost means that a process went away before it had answered: what was asked of it may have been done.
+var ErrLost = errors.New("the process went away before it had answered")
+
 // HeldError is the refusal of what another process's having a tree in hand stands against.
 type HeldError struct{ Root troupe.SessionID }
 

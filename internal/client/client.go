@@ -222,7 +222,7 @@ func do(ctx context.Context, c *Client, hc *http.Client, method, path string, bo
 		if err == nil {
 			c.answered.Store(true)
 		}
-		if !c.isServer() || !looks || !c.answered.Load() || !errors.Is(err, errAway) || time.Since(began) > backWithin {
+		if !c.isServer() || !looks || !c.answered.Load() || !isAway(err) || time.Since(began) > backWithin {
 			return resp, err
 		}
 		select {
@@ -233,8 +233,7 @@ func do(ctx context.Context, c *Client, hc *http.Client, method, path string, bo
 	}
 }
 
-// errAway is what a process that cannot be reached, or went away before it had answered, is besides.
-var errAway = errors.New("it is not there")
+func isAway(err error) bool { return errors.Is(err, api.ErrUnreachable) || errors.Is(err, api.ErrLost) }
 
 // try makes a request once.
 func try(ctx context.Context, c *Client, hc *http.Client, method, path string, body []byte,
@@ -273,7 +272,7 @@ func try(ctx context.Context, c *Client, hc *http.Client, method, path string, b
 			hint = "Is the address right, and does the server run? It is started with `troupe serve`."
 		}
 		return nil, &troupe.UserError{Problem: fmt.Sprintf("no process answers on %s", c.name), Hint: hint,
-			Err: errors.Join(err, errAway)}
+			Err: err}
 	case errors.As(err, new(*tls.CertificateVerificationError)):
 		return nil, &troupe.UserError{Problem: fmt.Sprintf("%s does not prove that it is the server: %v", c.name,
 			errors.Unwrap(err)), Hint: "If its certificate is your own, name the file of the one above it in " +
@@ -310,7 +309,7 @@ func refused(resp *http.Response) error {
 // connectionLost is a call whose answer never came.
 func connectionLost(socket, method string, err error) error {
 	u := &troupe.UserError{Problem: fmt.Sprintf("the process behind %s went away before it had answered: %v", socket,
-		err), Err: errors.Join(err, errAway)}
+		err), Err: errors.Join(err, api.ErrLost)}
 	if method != http.MethodGet {
 		u.Hint = "What was asked for may or may not have been done; look before you try again."
 	}

@@ -25,6 +25,8 @@ type Options struct {
 	Runtime, Temp string
 	// Keys know the processes of the same database, which may speak for others; nil: each speaks for itself.
 	Keys Keys
+	// Folders are those in which agents work for the users of a server, for whom such a process speaks.
+	Folders []string
 	// Log is told of refused peers and of what goes wrong in serving; nil is nobody.
 	Log *slog.Logger
 }
@@ -52,7 +54,7 @@ func Serve(ctx context.Context, path string, cases Bind, o Options) (*Server, er
 	if err != nil {
 		return nil, err
 	}
-	s := newServer(ctx, &operations{bind: cases}, o.Log, look, admitPeers(o.Keys))
+	s := newServer(ctx, &operations{bind: cases, in: o.Folders}, o.Log, look, admitPeers(o.Keys))
 	s.socket = sock
 	go func() { s.served <- s.http.Serve(sock.listener) }()
 	return s, nil

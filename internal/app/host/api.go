@@ -126,7 +126,8 @@ func (s serving) goOn(ctx context.Context, id troupe.SessionID) error {
 func (s serving) Wait(ctx context.Context, root troupe.SessionID) error {
 	for {
 		err := s.API.Wait(ctx, root)
-		if err == nil || ctx.Err() != nil || !errors.Is(err, troupe.ErrFenced) && !errors.Is(err, api.ErrUnreachable) {
+		moves := errors.Is(err, troupe.ErrFenced) || errors.Is(err, api.ErrUnreachable) || errors.Is(err, api.ErrLost)
+		if err == nil || ctx.Err() != nil || !moves {
 			return err
 		}
 		standing, _, serr := s.h.o.Trees.Standing(ctx, root)

@@ -35,7 +35,7 @@ func openHosting(ctx context.Context, env Env, bound, own []string, at *httpd.Ad
 	e.Serve = func(ctx context.Context, a *app.App, path string) (app.Served, error) {
 		runtime, _ := env.Lookup("XDG_RUNTIME_DIR")
 		s, err := httpd.Serve(ctx, path, h.as, httpd.Options{Runtime: runtime, Temp: os.TempDir(), Keys: h.people,
-			Log: env.Log})
+			Folders: bound, Log: env.Log})
 		if err != nil || at == nil {
 			return s, err
 		}
