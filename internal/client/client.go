@@ -81,8 +81,10 @@ func dial(c *Client, connect func(*net.Dialer, context.Context, string, string) 
 	return c
 }
 
-// SignIn has a server give a token for a login code.
-func (c *Client) SignIn(ctx context.Context, in wire.SignIn) (wire.SignedIn, error) {
+// SignIn has the server at an address give a token for a login code.
+func SignIn(ctx context.Context, address string, in wire.SignIn) (wire.SignedIn, error) {
+	c := At(address, "")
+	defer c.Close()
 	return postFor[wire.SignedIn](ctx, c, wire.SignInRoute, "", in)
 }
 

@@ -66,7 +66,7 @@ func TestServerConforms(t *testing.T) {
 	c = client.At("http://"+s.Addr().String()+"/", "secret")
 	defer c.Close()
 	apitest.Streams(t, w, c)
-	in, err := client.At("http://"+s.Addr().String(), "").SignIn(t.Context(), wire.SignIn{Code: "a", Label: "b"})
+	in, err := client.SignIn(t.Context(), "http://"+s.Addr().String(), wire.SignIn{Code: "a", Label: "b"})
 	if err != nil || in.Token != "secret" || in.Name != "ab" {
 		t.Errorf("a login gives %+v, %v", in, err)
 	}

@@ -174,7 +174,8 @@ func operation(h huma.API, id string) huma.Operation {
 		about, between = "Without a token. At a server alone.", nil
 	}
 	return huma.Operation{
-		OperationID: id, Method: r.Method, Path: r.Path, Summary: r.Summary, Description: about, MaxBodyBytes: most, Middlewares: between,
+		OperationID: id, Method: r.Method, Path: r.Path, Summary: r.Summary, Description: about, MaxBodyBytes: most,
+		Middlewares: between,
 		Responses: map[string]*huma.Response{"default": {
 			Description: "What went wrong",
 			Content:     map[string]*huma.MediaType{problemType: {Schema: schema}},

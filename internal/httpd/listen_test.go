@@ -63,7 +63,8 @@ func listenFor(t *testing.T, at Address) (*apitest.World, *Server) {
 // call makes a request at an address with a token.
 func callAt(t *testing.T, s *Server, token, method, path, body string, header ...string) (int, string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.Addr().String()+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.Addr().String()+path,
+		strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,10 +97,12 @@ func callAt(t *testing.T, s *Server, token, method, path, body string, header ..
 // and then it is to be put here.
 func TestRights(t *testing.T) {
 	t.Parallel()
-	viewer := strings.Fields("list-sessions find-session tree team events report cost context session-tasks tasks wait " +
+	viewer := strings.Fields("list-sessions find-session tree team events report cost context session-tasks tasks " +
+		"wait " +
 		"list-requests request plans turns plan-undo models default-model agents agent skills workflows worktrees " +
 		"diff-worktree rules explain me revoke")
-	operator := strings.Fields("begin leave remove send stop background compact sleep mode model answer undo memories " +
+	operator := strings.Fields("begin leave remove send stop background compact sleep mode model answer undo " +
+		"memories " +
 		"set-memory merge-worktree prune-worktrees")
 	needs := map[string]troupe.Right{}
 	for _, id := range viewer {
@@ -184,7 +187,8 @@ func TestDemands(t *testing.T) {
 	}
 }
 
-// TestFolders: what is asked of a server is about its folders. Those outside are refused, by whatever way they are named;
+// TestFolders: what is asked of a server is about its folders. Those outside are refused, by whatever way they are
+// named;
 // but where there is one alone, that is meant by who stands elsewhere.
 func TestFolders(t *testing.T) {
 	t.Parallel()
@@ -241,7 +245,8 @@ type folder = folders
 // looked at, and put here if it names nothing.
 func TestNamesOfFiles(t *testing.T) {
 	t.Parallel()
-	harmless := strings.Fields("ID Request Root Name Agent Scope Session Model Fallback AppendText Agents Prompt Resume " +
+	harmless := strings.Fields("ID Request Root Name Agent Scope Session Model Fallback AppendText Agents Prompt " +
+		"Resume " +
 		"Text Hint Note Rule Type Title MediaType Hash Mode Effort Plan Into Take Event Tool Entry Action Test Label " +
 		"Code Worktree Typed Last Accept Memory File Marketplace Task Tenant")
 	// A file that counts as read is only compared by its hash.
@@ -270,7 +275,8 @@ func TestNamesOfFiles(t *testing.T) {
 				}
 				lower := strings.ToLower(f.Name)
 				if !known && (strings.Contains(lower, "path") || strings.Contains(lower, "dir") ||
-					strings.Contains(lower, "folder") || strings.Contains(lower, "file") || strings.Contains(lower, "cwd")) {
+					strings.Contains(lower, "folder") || strings.Contains(lower, "file") ||
+					strings.Contains(lower, "cwd")) {
 					t.Errorf("%s.%s may name something on the disk, and nothing bounds it", at, f.Name)
 				}
 			}
@@ -406,7 +412,8 @@ func TestListenRefuses(t *testing.T) {
 	}
 }
 
-// TestLimits: however many keys come, none is forgotten that has used up what it may, as long as there are few of these.
+// TestLimits: however many keys come, none is forgotten that has used up what it may, as long as there are few of
+// these.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	l := newLimits(0.000001, 2)

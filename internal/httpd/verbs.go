@@ -62,7 +62,8 @@ func (o *operations) runs(h huma.API) {
 		begun, err := a.Begin(ctx, in.Body)
 		if err == nil && in.named != "" && in.Body.Cwd != in.named && in.Body.Resume == "" {
 			if _, outside := o.in.within(in.named); outside != nil {
-				begun.Warnings = append(begun.Warnings, fmt.Sprintf("the agents work in %s: %s is in none of the server's "+
+				begun.Warnings = append(begun.Warnings, fmt.Sprintf("the agents work in %s: %s is in none of the "+
+					"server's "+
 					"folders", in.Body.Cwd, in.named))
 			}
 		}

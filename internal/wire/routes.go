@@ -119,7 +119,8 @@ func RouteOf(id string) Route {
 	panic("there is no route " + id)
 }
 
-// CallerHeader says whom a process speaks for that shares the secret of the database; from others it counts for nothing.
+// CallerHeader says whom a process speaks for that shares the secret of the database; from others it counts for
+// nothing.
 const CallerHeader = "Troupe-Caller"
 
 // SignInRoute is the one route that needs no token.

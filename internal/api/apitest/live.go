@@ -69,7 +69,8 @@ func Live(t *testing.T, a api.API, caller troupe.Caller) {
 	l.machine()
 	// What writes was played, or it leaves no event: a new verb has to be put into one of the lists.
 	looks := []string{
-		"Me", "Tokens", "Users", "Agent", "Agents", "Context", "Cost", "Doctor", "Events", "Explain", "Find", "Follow", "Hooks", "List", "Model",
+		"Me", "Tokens", "Users", "Agent", "Agents", "Context", "Cost", "Doctor", "Events", "Explain", "Find", "Follow",
+		"Hooks", "List", "Model",
 		"Models",
 		"Memories", "Plans", "PlanUndo", "Plugins", "Report",
 		"Request", "Requests",

@@ -164,7 +164,8 @@ func TestWhose(t *testing.T) {
 		}
 	}
 	id := whose(bob.Token).Token
-	for _, wrong := range []string{"", "troupe_", "troupe_" + id, "troupe_" + id + "_", "troupe_" + id + "_" + rest + "x",
+	for _, wrong := range []string{"", "troupe_", "troupe_" + id, "troupe_" + id + "_",
+		"troupe_" + id + "_" + rest + "x",
 		id + "_" + rest, "troupe_" + id + "_" + strings.ToLower(rest), "troupe__" + rest, "troupe_none_" + rest} {
 		_, err := p.Whose(t.Context(), wrong)
 		isStranger(t, wrong, err)

@@ -39,7 +39,8 @@ Beyond this machine the server listens only encrypted (--tls-cert, --tls-key), o
 	fs.StringVar(&o.Listen, "listen", "127.0.0.1:7777", "Address to listen on; port 0 takes a free one")
 	fs.StringArrayVar(&o.Proxies, "behind-proxy", nil,
 		"Address or network of the proxy that encrypts calls; others are not answered then")
-	fs.BoolVar(&o.WorkersOnly, "workers-only", false, "Run no agents here: workers do, in these folders (troupe worker)")
+	fs.BoolVar(&o.WorkersOnly, "workers-only", false, "Run no agents here: workers do, in these folders (troupe "+
+		"worker)")
 	return cmd
 }
 
@@ -48,7 +49,8 @@ func hostFlags(cmd *cobra.Command, o *home.ServeOptions) {
 	fs := cmd.Flags()
 	fs.StringArrayVar(&o.Folders, "folder", nil, "Folder in which agents may work; may be given again (default: this "+
 		"one)")
-	fs.StringVar(&o.Database, "database", "", "PostgreSQL server that keeps the sessions, without a password (default: "+
+	fs.StringVar(&o.Database, "database", "", "PostgreSQL server that keeps the sessions, without a password "+
+		"(default: "+
 		"TROUPE_DATABASE, or a file of this home)")
 	fs.StringVar(&o.Cert, "tls-cert", "", "File with the certificate, as PEM; it is read again when it changes")
 	fs.StringVar(&o.Key, "tls-key", "", "File with the certificate's key, as PEM")
@@ -67,13 +69,15 @@ database. "troupe docs server" says more.`,
 		Example: "TROUPE_DATABASE=postgres://troupe@db/troupe troupe worker --folder /srv/app\n" +
 			"troupe worker --listen 10.0.0.7:7780 --tls-cert cert.pem --tls-key key.pem --folder /srv/app",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return host(cmd.Context(), c, o, func(ctx context.Context, env home.Env, o home.ServeOptions) (hosted, string,
+			return host(cmd.Context(), c, o, func(ctx context.Context, env home.Env, o home.ServeOptions) (hosted,
+				string,
 				error) {
 				w, err := home.Work(ctx, env, o)
 				if err != nil {
 					return nil, "", err
 				}
-				return w, fmt.Sprintf("This worker is ready: process %d, reached at %s\nAgents work in %s\n", os.Getpid(),
+				return w, fmt.Sprintf("This worker is ready: process %d, reached at %s\nAgents work in %s\n",
+					os.Getpid(),
 					w.Reached, strings.Join(w.Folders, ", ")), nil
 			})
 		},
@@ -136,7 +140,8 @@ func host(ctx context.Context, c *console.Console, o home.ServeOptions,
 	for _, w := range s.Warnings() {
 		c.WarnOnce(w)
 	}
-	_, err = fmt.Fprint(c.Out, text, "\nCtrl-C ends it; what agents have under way is gone on with by the next process "+
+	_, err = fmt.Fprint(c.Out, text, "\nCtrl-C ends it; what agents have under way is gone on with by the next "+
+		"process "+
 		"that can.\n")
 	if err == nil {
 		select {
@@ -157,7 +162,8 @@ func withoutPassword(address string) error {
 	if !has {
 		return nil
 	}
-	return &troupe.UserError{Problem: "the password of the database stands on the command line, where commands of agents " +
+	return &troupe.UserError{Problem: "the password of the database stands on the command line, where commands of " +
+		"agents " +
 		"can read it",
 		Hint: "Put it into the file that PGPASSFILE names, or give the whole address in TROUPE_DATABASE.",
 		Code: troupe.ExitUsage}

@@ -28,9 +28,9 @@ const (
 	Here           = "here"
 )
 
-// Logins are the servers that the person of a home has logged in to. Its file is hidden from agents, as the logins at
+// logins are the servers that the person of a home has logged in to. Its file is hidden from agents, as the logins at
 // MCP servers are.
-type Logins struct {
+type logins struct {
 	file string
 
 	// Chosen is the address that commands go to unless they name another; "": this machine.
@@ -47,9 +47,9 @@ type Login struct {
 }
 
 // loginsOf reads those of the home that the environment names.
-func loginsOf(lookup func(string) (string, bool)) (*Logins, error) {
+func loginsOf(lookup func(string) (string, bool)) (*logins, error) {
 	folder := app.LoginsFolder(lookup)
-	l := &Logins{file: filepath.Join(folder, "servers", "servers.json"), Servers: map[string]Login{}}
+	l := &logins{file: filepath.Join(folder, "servers", "servers.json"), Servers: map[string]Login{}}
 	if folder == "" {
 		return l, nil
 	}
@@ -67,8 +67,8 @@ func loginsOf(lookup func(string) (string, bool)) (*Logins, error) {
 	return l, nil
 }
 
-// Save writes the file, for this user alone.
-func (l *Logins) Save() error {
+// save writes the file, for this user alone.
+func (l *logins) save() error {
 	data, err := json.MarshalIndent(l, "", "  ")
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(l.file), 0o700)
@@ -153,7 +153,7 @@ func OpenServer(env Env, address string) (*Home, error) {
 	return &Home{API: remote{c}, app: a, server: address, closing: c.Close}, nil
 }
 
-func logged(l *Logins) string {
+func logged(l *logins) string {
 	if len(l.Servers) == 0 {
 		return ""
 	}
@@ -167,9 +167,7 @@ func SignIn(ctx context.Context, lookup func(string) (string, bool), address, co
 	if err != nil {
 		return Login{}, err
 	}
-	c := client.At(address, "")
-	defer c.Close()
-	in, err := c.SignIn(ctx, wire.SignIn{Code: code, Label: label})
+	in, err := client.SignIn(ctx, address, wire.SignIn{Code: code, Label: label})
 	if err != nil {
 		return Login{}, err
 	}
@@ -178,7 +176,7 @@ func SignIn(ctx context.Context, lookup func(string) (string, bool), address, co
 	if choose {
 		l.Chosen = address
 	}
-	return login, l.Save()
+	return login, l.save()
 }
 
 // SignOut has the token of a login hold no more, and forgets it. Forgotten it is in any case.
@@ -199,23 +197,23 @@ func SignOut(ctx context.Context, lookup func(string) (string, bool), address st
 	if l.Chosen == address {
 		l.Chosen = ""
 	}
-	return known, errors.Join(l.Save(), err)
+	return known, errors.Join(l.save(), err)
 }
 
 // remote is the api of a server, as a person elsewhere uses it.
-type remote struct{ *client.Client }
+type remote struct{ api.API }
 
 // Begin begins a tree there. Which process has one there is the server's own business.
 func (r remote) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
 	if b.TakeOver {
 		return wire.Begun{}, errTakeOver
 	}
-	return r.Client.Begin(ctx, b)
+	return r.API.Begin(ctx, b)
 }
 
 // Untrusted lists nothing to a person who may not decide it.
 func (r remote) Untrusted(ctx context.Context, cwd string) ([]wire.Untrusted, error) {
-	out, err := r.Client.Untrusted(ctx, cwd)
+	out, err := r.API.Untrusted(ctx, cwd)
 	if user, ok := errors.AsType[*troupe.UserError](err); ok && user.Code == troupe.ExitPermission {
 		return nil, nil
 	}
@@ -223,7 +221,7 @@ func (r remote) Untrusted(ctx context.Context, cwd string) ([]wire.Untrusted, er
 }
 
 // Setup is the server's, but for the status line, which is of a person's own machine.
-func (r remote) Setup() api.Setup { return remoteSetup{r.Client.Setup()} }
+func (r remote) Setup() api.Setup { return remoteSetup{r.API.Setup()} }
 
 type remoteSetup struct{ api.Setup }
 

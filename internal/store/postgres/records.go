@@ -94,7 +94,8 @@ func (s *Store) DeleteRecord(ctx context.Context, kind, key string, version int6
 	return fmt.Errorf("%s: %w", doing, troupe.ErrNotFound)
 }
 
-// onPool runs a statement by itself, on any connection, unless something is wrong already. What fails before it was sent is tried again,
+// onPool runs a statement by itself, on any connection, unless something is wrong already. What fails before it was
+// sent is tried again,
 // for as long as a server that starts anew may take; of what was sent that alone which only reads.
 func (s *Store) onPool(ctx context.Context, doing string, wrong error, reads bool, fn func() error) error {
 	if wrong != nil {
