@@ -127,7 +127,10 @@ func (w *Working) Warnings() []string { return w.hosting.app.Warnings() }
 func (w *Working) Close(ctx context.Context) error { return w.hosting.close(ctx) }
 
 func refuseToHost(env Env, what string) error {
-	agent, _ := env.Lookup(troupe.AgentVariable)
+	agent, ok := env.Lookup(troupe.AgentVariable)
+	if !ok {
+		return nil
+	}
 	return (&Home{agent: agent}).refuseAgent(what)
 }
 

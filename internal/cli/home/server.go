@@ -118,8 +118,8 @@ func isHere(host string) bool {
 // is this machine.
 func Server(flag string, lookup func(string) (string, bool)) (string, error) {
 	named := flag
-	if named == "" {
-		named, _ = lookup(serverVariable)
+	if set, ok := lookup(serverVariable); ok && named == "" {
+		named = set
 	}
 	if named == "" {
 		l, err := loginsOf(lookup)
