@@ -138,9 +138,11 @@ func (ts *tasks) write(tx store.Reader, l *letter) (out troupe.ToolFinished, err
 	var reads, woken, gone []string
 	var tasks []troupe.Task
 	for _, to := range l.to {
+		before := len(l.mail)
 		live, err := ts.address(tx, l, to)
-		if t, known := ts.a.st.Task(string(to.ID)); to.Parent == ts.a.id && !l.Cancel && (live ||
-			l.Type != troupe.MessageShutdown) && (!known || t.Status != troupe.TaskRunning) {
+		sent := len(l.mail) > before
+		if t, known := ts.a.st.Task(string(to.ID)); to.Parent == ts.a.id && !l.Cancel && sent &&
+			(!known || t.Status != troupe.TaskRunning) {
 			tasks = append(tasks, ts.next(to, live, l.call)) // it works for this session, whoever woke it
 		}
 		switch name := fmt.Sprintf("%q", ts.nameOf(to)); {
@@ -148,7 +150,7 @@ func (ts *tasks) write(tx store.Reader, l *letter) (out troupe.ToolFinished, err
 			return out, err
 		case live:
 			reads = append(reads, name)
-		case l.Cancel, l.Type == troupe.MessageShutdown:
+		case !sent:
 			gone = append(gone, fmt.Sprintf("%s has ended already (%s)", name, to.Status))
 		default:
 			woken = append(woken, name)
@@ -209,8 +211,13 @@ func (ts *tasks) address(tx store.Reader, l *letter, to troupe.Session) (live bo
 	if _, live, err = StopMail(tx, to.ID, halt, now, haltID); err != nil {
 		return false, err
 	}
-	if (l.Cancel || l.Type == troupe.MessageShutdown) && !live {
+	if l.Cancel && !live {
 		return false, nil
+	}
+	if l.Type == troupe.MessageShutdown && !live { // an idle member is asked too, unless it has left already
+		if idle, err := isIdle(tx, to); err != nil || !idle {
+			return false, err
+		}
 	}
 	m := troupe.Mail{ID: troupe.CallMailID(ts.a.id, at, 0), Root: ts.a.root, To: to.ID, From: ts.a.id,
 		Kind: troupe.MailPrompt, SentAt: now, Blocks: []troupe.Block{troupe.Text(l.Text)}}
