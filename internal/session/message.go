@@ -181,6 +181,7 @@ func (ts *tasks) write(tx store.Reader, l *letter) (out troupe.ToolFinished, err
 		out.Tasks = tasks
 	}
 	ts.talked(l, &out)
+	l.mail = append(l.mail, ts.chatter(l)...)
 	return out, nil
 }
 
@@ -226,16 +227,13 @@ func (ts *tasks) address(tx store.Reader, l *letter, to troupe.Session) (live bo
 		m.Message = &troupe.AgentMessage{Type: l.Type, Name: ts.nameFor(to), Summary: l.Summary, Re: l.Re,
 			Approve: l.Approve}
 		if l.Type == troupe.MessageWords {
-			ts.streak(l, to, &m)
+			ts.streak(to, &m)
 		}
 		if l.Type == troupe.MessageShutdown {
 			m.Message.Until = now.Add(troupe.ShutdownAfter)
 		}
 	}
 	l.mail = append(l.mail, m)
-	if m.Message != nil && m.Message.Chatter > 0 {
-		l.mail = append(l.mail, ts.chatter(m)...)
-	}
 	if !l.Cancel {
 		return live, nil
 	}

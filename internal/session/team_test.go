@@ -20,10 +20,11 @@ import (
 )
 
 // inTeam has a process with the tools of teams: Member starts one by name, Dismiss asks one to come to an end, Add puts
-// an item on the board, Do gives one a status, and Leave answers one that asks to come to an end.
+// an item on the board, Do gives one a status, Wait has one wait for another and gives it an owner, and Leave answers
+// one that asks to come to an end.
 func inTeam(p *process) {
 	var more []tool.Descriptor
-	for _, name := range []string{"TeamCreate", "TeamDelete", "Member", "Dismiss", "Leave", "Add", "Do"} {
+	for _, name := range []string{"TeamCreate", "TeamDelete", "Member", "Dismiss", "Leave", "Add", "Do", "Wait"} {
 		f := troupe.ToolFacts{Name: name}
 		if name == "Member" {
 			f.Schedule, f.Argument = troupe.Birth, troupe.AgentArgument
@@ -55,7 +56,7 @@ func (t team) Resolve(_ troupe.Session, sp troupe.Spawn) (troupe.Profile, error)
 
 func leads(kind string) troupe.Profile {
 	p := role(kind)
-	p.Tools = append(p.Tools, "Add", "Dismiss", "Do", "Leave", "Member", "TeamCreate", "TeamDelete")
+	p.Tools = append(p.Tools, "Add", "Dismiss", "Do", "Leave", "Member", "TeamCreate", "TeamDelete", "Wait")
 	slices.Sort(p.Tools)
 	return p
 }
@@ -74,6 +75,9 @@ func ofTeam(name, in string) troupe.Intent {
 			Re: troupe.MailID(first), Approve: rest == "gladly"}
 	case "Add":
 		return troupe.BoardCreate{Subject: in}
+	case "Wait":
+		on, owner, _ := strings.Cut(rest, " ")
+		return troupe.BoardUpdate{Item: first, AddBlockedBy: []string{on}, Owner: owner}
 	case "Do":
 		return troupe.BoardUpdate{Item: first, Status: troupe.BoardStatus(rest)}
 	}
@@ -471,8 +475,10 @@ func TestLeaving(t *testing.T) {
 	})
 }
 
-// TestShutdownOfTheIdle: an idle member that is asked to come to an end is woken, answers with its agreement or with why
-// not, and is stopped when its time is up; then it has left: what it had begun is open again, it is offered nothing, and
+// TestShutdownOfTheIdle: an idle member that is asked to come to an end is woken, answers with its agreement or with
+// why
+// not, and is stopped when its time is up; then it has left: what it had begun is open again, it is offered nothing,
+// and
 // whoever asks it once more is told so.
 func TestShutdownOfTheIdle(t *testing.T) {
 	t.Parallel()
@@ -622,6 +628,51 @@ func TestGivenBackToWhoWaits(t *testing.T) {
 				t.Errorf("%s: the board is %+v", name, last)
 			}
 			h.checkTree()
+		})
+	}
+}
+
+// TestCircleWhileAnotherWorks: of members that wait for each other one is asked to go on though another member is at
+// work
+// with something else; not so where it only keeps others waiting.
+func TestCircleWhileAnotherWorks(t *testing.T) {
+	t.Parallel()
+	for name, circle := range map[string]bool{"a circle": true, "none": false} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			third := "Wait:3 2 X" // what is X's waits for what is Y's
+			if !circle {
+				third = "Wait:3 1 X"
+			}
+			p := h.start(func(r model.Request) troupe.Reply {
+				switch {
+				case r.Agent.Path == "main" && r.Agent.Reply == 1:
+					return call("TeamCreate:t", "Add:1", "Add:2", "Add:3", "Wait:2 1 Y", third, "Member:Z", "Member:X",
+						"Member:Y")
+				case r.Agent.Path == "main/X" && r.Agent.Reply == 1:
+					return call("Do:1 in_progress")
+				case r.Agent.Path == "main/Z" && r.Agent.Reply == 1:
+					return call("Bash:a")
+				}
+				return say("ok")
+			}, inTeam, func(p *process) {
+				with := p.deps
+				p.deps = func(d *session.Deps) {
+					with(d)
+					d.Tools = taking(d.Tools, time.Hour)
+				}
+			}).lead().end()
+			asked := lastMessage(h, "X", troupe.MessageAssigned)
+			went := asked.SentAt.Before(h.called("Z").EndedAt)
+			if !strings.Contains(troupe.JoinText(asked.Blocks), "Go on with this task of yours") || went != circle {
+				t.Errorf("%s: at %s, and Z ended at %s, X is told %q", name, asked.SentAt, h.called("Z").EndedAt,
+					troupe.JoinText(asked.Blocks))
+			}
+			if told := p.read("main"); !strings.Contains(told, "X was asked to go on with it.") {
+				t.Errorf("%s: the lead reads %s", name, told)
+			}
+			h.checkTree()
+			checkPrefix(t, p)
 		})
 	}
 }

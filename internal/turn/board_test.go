@@ -185,11 +185,16 @@ func TestKeeping(t *testing.T) {
 		item("9", "Ann", troupe.BoardPending, "8"),
 	}}
 	got := b.Keeping()
-	if len(got) != 1 || got[0].Item.ID != "1" || len(got[0].Waiting) != 2 || !got[0].Circle() || !got[0].Waits("BEN") {
+	if len(got) != 1 || got[0].Item.ID != "1" || len(got[0].Waiting) != 2 || fmt.Sprint(got[0].Circle) != "[Ben]" ||
+		!got[0].Waits("BEN") {
+		t.Errorf("%+v", got)
+	}
+	b.Items[2].BlockedBy = []string{"1"} // it waits for its own alone, as Ben's does
+	if got := b.Keeping(); len(got) != 1 || len(got[0].Circle) > 0 {
 		t.Errorf("%+v", got)
 	}
 	b.Items[2].Owner = "Ben"
-	if got := b.Keeping(); len(got) != 1 || got[0].Circle() {
+	if got := b.Keeping(); len(got) != 1 || len(got[0].Circle) > 0 {
 		t.Errorf("%+v", got)
 	}
 }
