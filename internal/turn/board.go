@@ -325,12 +325,17 @@ func (b board) String() string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
+// line is an item for agents. What a member wrote is quoted and named as its: others are told it in the lead's name too.
 func (b board) line(it troupe.BoardItem) string {
-	text := fmt.Sprintf("#%s [%s] %s", it.ID, it.Status, troupe.Escape(it.Subject))
+	subject := troupe.Escape(it.Subject)
+	if it.By != "" {
+		subject = strconv.Quote(subject)
+	}
+	text := fmt.Sprintf("#%s [%s] %s", it.ID, it.Status, subject)
 	if it.Owner != "" {
 		text += " (" + troupe.Escape(it.Owner) + ")"
 	}
-	if it.By != "" && !strings.EqualFold(it.By, it.Owner) {
+	if it.By != "" {
 		text += ", put down by " + troupe.Escape(it.By)
 	}
 	if open := b.blockers(it); len(open) > 0 {
