@@ -677,6 +677,42 @@ func TestCircleWhileAnotherWorks(t *testing.T) {
 	}
 }
 
+// TestDiscardNamesWhoWorks: a team of which some work is not ended, and it is said which these are.
+func TestDiscardNamesWhoWorks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		p := h.start(func(r model.Request) troupe.Reply {
+			switch {
+			case r.Agent.Path == "main" && r.Agent.Reply == 1:
+				return call("TeamCreate:t", "Member:X", "Member:Y", "Member:Z")
+			case r.Agent.Path == "main" && r.Agent.Reply == 2:
+				return call("TaskOutput:Y")
+			case r.Agent.Path == "main" && r.Agent.Reply == 3:
+				return call("TeamDelete:")
+			case r.Agent.Path != "main/Y" && r.Agent.Reply == 1:
+				return call("Bash:a")
+			}
+			return say("ok")
+		}, inTeam, func(p *process) {
+			with := p.deps
+			p.deps = func(d *session.Deps) {
+				with(d)
+				d.Tools = taking(d.Tools, time.Hour)
+			}
+		}).lead().end()
+		if got := p.result(p.root, 3, 0); !strings.HasPrefix(got, `the team "t" still works: "X", "Z". Send each`) {
+			t.Errorf("it is told %q", got)
+		}
+		for _, e := range p.events(p.root) {
+			if b, ok := e.Body.(troupe.TeamChanged); ok && b.Team == nil {
+				t.Error("the team was ended")
+			}
+		}
+		h.checkTree()
+	})
+}
+
 // TestDiscardedGivesBack: what members of a team had begun is given back when their team is no more.
 func TestDiscardedGivesBack(t *testing.T) {
 	t.Parallel()
