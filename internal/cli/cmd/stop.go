@@ -56,7 +56,8 @@ several sessions have a command with that id, write SESSION/ID.`,
 	}
 	takeOverFlag(cmd, &take)
 	cmd.Flags().BoolVar(&now, "now", false, "Interrupt the current step")
-	cmd.Flags().BoolVar(&all, "all", false, "Stop all below it too: the workers of a coordinator, what is in the background")
+	cmd.Flags().BoolVar(&all, "all", false, "Stop all below it too: the workers of a coordinator, what is in the "+
+		"background")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }

@@ -108,7 +108,8 @@ func TestITermCalls(t *testing.T) {
 	exercise(t, newITerm(p, "LEAD"), []Pane{{"NEW-1", ann}, {"NEW-2", ben}})
 }
 
-// TestITermContract: each call of the recording is one that it2 takes, by what its source says, and each answer one that
+// TestITermContract: each call of the recording is one that it2 takes, by what its source says, and each answer one
+// that
 // it prints.
 func TestITermContract(t *testing.T) {
 	t.Parallel()
