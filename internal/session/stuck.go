@@ -15,10 +15,9 @@ import (
 // waits end with the message that brings it. What is left are the items of the board. Items never wait for each other
 // in a circle, but their owners do where one has begun what another one's wait for, and is idle.
 
-// stuck looks for an item that others wait for and whose owner has left it: once nobody in the team is at work, or
-// where
-// the owner waits for these too, and none of them works. That one is released: it is asked, once for each item, to go
-// on. The others that wait, and the lead, are told who and why.
+// stuck looks for an item that others wait for and whose owner has left it: once no member is at work, or where the
+// owner waits for these too, and none of them works. That one is released: it is asked, once for each item, to go on.
+// The others that wait, and the lead, are told who and why.
 func (tw *teamwork) stuck(ctx context.Context, o troupe.Outcome) error {
 	keeps := tw.a.st.Board.Keeping()
 	if len(keeps) == 0 {

@@ -325,8 +325,7 @@ func (b board) String() string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// line is an item for agents. What a member wrote is quoted and named as its: others are told it in the lead's name
-// too.
+// line is an item for agents. What a member wrote is quoted and named as its: the lead's messages tell it to others.
 func (b board) line(it troupe.BoardItem) string {
 	subject := troupe.Escape(it.Subject)
 	if it.By != "" {

@@ -37,8 +37,9 @@ func newStop(c *console.Console) *cobra.Command {
 		Long: `Stop an agent, from any terminal. It finishes its current step, or is interrupted with --now.
 Stopping a main agent stops all agents and commands of the session. Stopping a sub-agent stops
 it and the agents it waits for, and its parent is told. Its work is kept, and it can be
-resumed. Stopping a coordinator stops it alone: its workers go on, but with --all. To stop only a background command, name it by its id, as ` + "`troupe tasks`" + ` shows it; if
-several sessions have a command with that id, write SESSION/ID.`,
+resumed. Stopping a coordinator stops it alone, and its workers go on; --all stops them too.
+To stop only a background command, name it by its id, as ` + "`troupe tasks`" + ` shows it; if several
+sessions have a command with that id, write SESSION/ID.`,
 		Example: "troupe stop 7k3f\ntroupe stop \"main/Auth Explorer\" --now\n" +
 			"troupe stop b3.0\ntroupe stop fix-login/b3.0",
 		Args:              oneSession,
@@ -56,8 +57,7 @@ several sessions have a command with that id, write SESSION/ID.`,
 	}
 	takeOverFlag(cmd, &take)
 	cmd.Flags().BoolVar(&now, "now", false, "Interrupt the current step")
-	cmd.Flags().BoolVar(&all, "all", false, "Stop all below it too: the workers of a coordinator, what is in the "+
-		"background")
+	cmd.Flags().BoolVar(&all, "all", false, "Stop all below it too, also what goes on in the background")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
