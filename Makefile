@@ -108,6 +108,7 @@ test-corpus: build ## each agent file below DIR is loaded, or says why not (with
 		$(if $(DIR),-args -corpus $(abspath $(DIR)))
 
 test-tmux: build ## the panes of a team in a real tmux; `make test` does it too, where tmux is
+	@command -v tmux >/dev/null || { echo 'no tmux: the panes of a team are NOT tested (Debian: apt install tmux)' >&2; exit 1; }
 	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe $(GO) test -count 1 -timeout 10m ./internal/e2e -run '^TestPain40|^TestTmux' -v
 
 test-mcp: ## the public MCP servers and the conformance suite, from npm; says so when Node is missing

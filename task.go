@@ -20,6 +20,8 @@ const (
 	TaskMonitor TaskKind = "monitor"
 	// TaskWorkflow is a child session that follows a workflow.
 	TaskWorkflow TaskKind = "workflow"
+	// TaskDream is a session that puts a memory in order. It is nobody's child.
+	TaskDream TaskKind = "dream"
 )
 
 // OfSession reports whether the task is a child session. Any other runs in the process that hosts its session, and

@@ -143,7 +143,7 @@ func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message)
 				Typed: said.typed, Read: said.read,
 				OfTeam: troupe.OfTeam{Forked: &troupe.Forked{Title: title(troupe.JoinText(blocks))}}}}, nil
 		}
-		halt := troupe.Stop{Tree: true, By: a.caller.String()}
+		halt := troupe.Stop{Tree: s.Type != wire.AgentCoordinator, By: a.caller.String()}
 		_, live, err := session.StopMail(tx, id, halt, a.app.env.Now(), stop)
 		if err != nil {
 			return nil, err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/profile"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/turn"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -119,7 +120,7 @@ func (a sessions) tasksOf(r store.Reader, tree Tree, id troupe.SessionID) ([]wir
 		if !within[s.ID] {
 			continue
 		}
-		if s.Parent == "" && s.Status.Live() {
+		if s.Parent == "" && (s.Status.Live() || s.Type == profile.Dream) {
 			out = append(out, a.mainAgent(s, tree))
 		}
 		if !hasTasks[s.ID] && s.Tally.ToolUses == 0 {
@@ -165,7 +166,7 @@ func ending(t troupe.Task, mail []troupe.Mail) troupe.Task {
 	return t
 }
 
-// mainAgent is the row of a main agent that has work: nobody's task, so it stands for itself.
+// mainAgent is the row of a main agent that has work, and that of a dream: nobody's task, so it stands for itself.
 func (a sessions) mainAgent(s troupe.Session, tree Tree) wire.Task {
 	out := wire.Task{
 		Session: s.ID, Root: s.Root, Path: tree.Paths[s.ID], ID: troupe.TaskID(s.ID), Kind: troupe.TaskAgent,
@@ -174,7 +175,13 @@ func (a sessions) mainAgent(s troupe.Session, tree Tree) wire.Task {
 		Asleep:     asleep(tree),
 		DurationMS: wire.DurationMS(s, tree.now(s.ID, a.app.env.Now())),
 	}
-	if tree.Running {
+	if s.Type == profile.Dream {
+		out.Kind = troupe.TaskDream
+	}
+	switch {
+	case s.Status.Ended():
+		out.Status, out.Left = troupe.Outcome{Status: s.Status}.TaskStatus(), false
+	case tree.Running:
 		out.Doing = doing(s, a.app.env.Now())
 	}
 	return out

@@ -96,6 +96,10 @@ func looks() []entry {
 const about = `\b(injection|attacker|vulnerab\w+|payload|malicious|prompt-inject\w*|comment (says|in)|readme ` +
 	`(says|tells|contains)|i (ignored|did not follow|have not followed|disregarded)|was ignored)\b`
 
+// setup is a line that says what has to be there before something else works, and nothing more.
+const setup = `^[\W_]*((to|if|before|when) [^.;:!?]*)?\byou (will )?(need|have) to (start|install|build|(re)?generate|create|` +
+	`bump|run|migrate|seed|update|configure) [^.;:!?]* first(, (otherwise|or|because|since|as) [^.;:!?]*)?[\W_]*$`
+
 // orders are rules about what results tell their reader to do.
 func orders() []entry {
 	const modes = `bypasspermissions|acceptedits|bypass|auto(-approve)?|unrestricted|developer|yolo`
@@ -156,8 +160,10 @@ func orders() []entry {
 		{words: "your; new real actual true; task goal instructions instruction objective job role mission purpose",
 			pattern: `\byour (new|real|actual|true) (task|goal|instructions?|objective|job|role|mission|purpose)\b`},
 	}
+	list[1].not = setup + "|"
 	for i := range list {
-		list[i].name, list[i].why, list[i].not = ruleOrder, "tells its reader what to do, beyond the task", about
+		list[i].name, list[i].why = ruleOrder, "tells its reader what to do, beyond the task"
+		list[i].not += about
 	}
 	return list
 }

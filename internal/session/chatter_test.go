@@ -19,6 +19,8 @@ func TestChatter(t *testing.T) {
 	}{
 		"too many": {[]troupe.Reply{call("SendMessage:Y a"), call("SendMessage:Y b"), call("SendMessage:Y c"),
 			call("SendMessage:Y d"), say("done")}, 2, []int{0, 0, 3, 0}},
+		"to all": {[]troupe.Reply{call("SendMessage:* a"), call("SendMessage:Y b"), call("SendMessage:* c"),
+			call("SendMessage:* d"), say("done")}, 2, []int{0, 0, 3, 0}},
 		"work between": {[]troupe.Reply{call("SendMessage:Y a"), call("SendMessage:Y b"), call("Read:z"),
 			call("SendMessage:Y c"), call("SendMessage:Y d"), say("done")}, 2, []int{0, 0, 0, 0}},
 		"a message that cannot be sent is no work": {[]troupe.Reply{call("SendMessage:Y a"), call("SendMessage:Y b"),

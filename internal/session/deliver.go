@@ -25,21 +25,31 @@ func (a *actor) receive(m troupe.Mail) {
 // answer and a grant as what they bring about, all else as words or as what it is.
 func (a *actor) deliver(ctx context.Context, mail []troupe.Mail) error {
 	a.unread = without(a.unread, mail)
-	var words []troupe.Mail
-	for _, m := range mail {
+	var words, others []troupe.Mail
+	var ends []troupe.Outcome
+	for _, m := range mail { // nothing else is in the transaction of what members wanted of the board
+		if !boardWish(m) {
+			others = append(others, m)
+		} else if err := a.team.boardFor(ctx, m); err != nil {
+			return err
+		}
+	}
+	if len(others) < len(mail) {
+		if err := a.flush(ctx, nil); err != nil {
+			return err
+		}
+	}
+	for _, m := range others {
 		if m.Kind == troupe.MailFork {
 			if err := a.births.forkFor(ctx, m); err != nil {
 				return err
 			}
 			continue
 		}
-		if boardWish(m) {
-			if err := a.team.boardFor(ctx, m); err != nil {
-				return err
-			}
-			continue
-		}
 		body := a.act(m)
+		if m.Ended != nil {
+			ends = append(ends, *m.Ended)
+		}
 		if body == nil {
 			m.Ended = a.tasks.withOutputFile(m.Ended)
 			if a.st.Earlier(m.Ended) {
@@ -66,25 +76,13 @@ func (a *actor) deliver(ctx context.Context, mail []troupe.Mail) error {
 			}
 		}
 	}
-	if slices.ContainsFunc(mail, boardWish) { // nothing else is in the transaction of what members wanted
-		if err := a.flush(ctx, nil); err != nil {
+	if len(words) > 0 {
+		if err := a.stage(troupe.MailDelivered{Mail: words}); err != nil {
 			return err
 		}
 	}
-	if len(words) == 0 {
-		return nil
-	}
-	if err := a.stage(troupe.MailDelivered{Mail: words}); err != nil {
-		return err
-	}
 	for _, m := range words {
 		a.staged.read(a.st.Session.Seq, m.ID)
-	}
-	var ends []troupe.Outcome
-	for _, m := range words {
-		if m.Ended != nil {
-			ends = append(ends, *m.Ended)
-		}
 	}
 	return a.team.membersEnded(ctx, ends)
 }

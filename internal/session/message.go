@@ -138,9 +138,11 @@ func (ts *tasks) write(tx store.Reader, l *letter) (out troupe.ToolFinished, err
 	var reads, woken, gone []string
 	var tasks []troupe.Task
 	for _, to := range l.to {
+		before := len(l.mail)
 		live, err := ts.address(tx, l, to)
-		if t, known := ts.a.st.Task(string(to.ID)); to.Parent == ts.a.id && !l.Cancel && (live ||
-			l.Type != troupe.MessageShutdown) && (!known || t.Status != troupe.TaskRunning) {
+		sent := len(l.mail) > before
+		if t, known := ts.a.st.Task(string(to.ID)); to.Parent == ts.a.id && !l.Cancel && sent &&
+			(!known || t.Status != troupe.TaskRunning) {
 			tasks = append(tasks, ts.next(to, live, l.call)) // it works for this session, whoever woke it
 		}
 		switch name := fmt.Sprintf("%q", ts.nameOf(to)); {
@@ -148,7 +150,7 @@ func (ts *tasks) write(tx store.Reader, l *letter) (out troupe.ToolFinished, err
 			return out, err
 		case live:
 			reads = append(reads, name)
-		case l.Cancel, l.Type == troupe.MessageShutdown:
+		case !sent:
 			gone = append(gone, fmt.Sprintf("%s has ended already (%s)", name, to.Status))
 		default:
 			woken = append(woken, name)
@@ -179,6 +181,7 @@ func (ts *tasks) write(tx store.Reader, l *letter) (out troupe.ToolFinished, err
 		out.Tasks = tasks
 	}
 	ts.talked(l, &out)
+	l.mail = append(l.mail, ts.chatter(l)...)
 	return out, nil
 }
 
@@ -209,8 +212,13 @@ func (ts *tasks) address(tx store.Reader, l *letter, to troupe.Session) (live bo
 	if _, live, err = StopMail(tx, to.ID, halt, now, haltID); err != nil {
 		return false, err
 	}
-	if (l.Cancel || l.Type == troupe.MessageShutdown) && !live {
+	if l.Cancel && !live {
 		return false, nil
+	}
+	if l.Type == troupe.MessageShutdown && !live { // an idle member is asked too, unless it has left already
+		if idle, err := isIdle(tx, to); err != nil || !idle {
+			return false, err
+		}
 	}
 	m := troupe.Mail{ID: troupe.CallMailID(ts.a.id, at, 0), Root: ts.a.root, To: to.ID, From: ts.a.id,
 		Kind: troupe.MailPrompt, SentAt: now, Blocks: []troupe.Block{troupe.Text(l.Text)}}
@@ -219,16 +227,13 @@ func (ts *tasks) address(tx store.Reader, l *letter, to troupe.Session) (live bo
 		m.Message = &troupe.AgentMessage{Type: l.Type, Name: ts.nameFor(to), Summary: l.Summary, Re: l.Re,
 			Approve: l.Approve}
 		if l.Type == troupe.MessageWords {
-			ts.streak(l, to, &m)
+			ts.streak(to, &m)
 		}
 		if l.Type == troupe.MessageShutdown {
 			m.Message.Until = now.Add(troupe.ShutdownAfter)
 		}
 	}
 	l.mail = append(l.mail, m)
-	if m.Message != nil && m.Message.Chatter > 0 {
-		l.mail = append(l.mail, ts.chatter(m)...)
-	}
 	if !l.Cancel {
 		return live, nil
 	}

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -14,21 +15,26 @@ import (
 // waits end with the message that brings it. What is left are the items of the board. Items never wait for each other
 // in a circle, but their owners do where one has begun what another one's wait for, and is idle.
 
-// stuck looks, once nobody in the team is at work, for an item that others wait for and whose owner has left it. That
-// one is released: it is asked, once for each item, to go on. The others that wait, and the lead, are told who and why.
+// stuck looks for an item that others wait for and whose owner has left it: once no member is at work, or where the
+// owner waits for these too, and none of them works. That one is released: it is asked, once for each item, to go on.
+// The others that wait, and the lead, are told who and why.
 func (tw *teamwork) stuck(ctx context.Context, o troupe.Outcome) error {
 	keeps := tw.a.st.Board.Keeping()
 	if len(keeps) == 0 {
 		return nil
 	}
-	idle, err := tw.allIdle(ctx)
-	if err != nil || !idle {
+	busy, err := tw.busy(ctx)
+	if err != nil {
 		return err
 	}
 	for _, k := range keeps {
+		works := func(name string) bool { return busy[strings.ToLower(name)] }
+		if len(busy) > 0 && (len(k.Circle) == 0 || works(k.Item.Owner) || slices.ContainsFunc(k.Circle, works)) {
+			continue
+		}
 		why := strings.TrimSpace(tw.a.st.Board.Line(k.Item) + " keeps waiting:\n" + tw.a.st.Board.Lines(k.Waiting))
 		circle := "No member of the team is at work. "
-		if k.Circle() {
+		if len(k.Circle) > 0 {
 			circle = "Agents of the team wait for each other. "
 		}
 		sent, err := tw.tellMembers(ctx, troupe.LeadName, func(s troupe.Session) (troupe.MailID, troupe.MessageType,
@@ -93,24 +99,23 @@ func (tw *teamwork) noticeStuck(ctx context.Context, o troupe.Outcome, k turn.Ke
 	return err
 }
 
-// allIdle reports whether no member of the team is at work, or about to be.
-func (tw *teamwork) allIdle(ctx context.Context) (idle bool, err error) {
+// busy are the members of the team that are at work, or about to be, in lower case.
+func (tw *teamwork) busy(ctx context.Context) (names map[string]bool, err error) {
 	err = tw.a.h.d.Store.View(context.WithoutCancel(ctx), func(r store.Reader) error {
-		idle = true
+		names = map[string]bool{}
 		members, err := membersOf(r, tw.a.root, tw.a.id, tw.a.st.Team.Name)
-		if err != nil {
-			return err
-		}
 		for _, s := range members {
-			busy, err := hasWork(r, s)
+			works, err := hasWork(r, s)
 			if err != nil {
 				return err
 			}
-			idle = idle && !busy
+			if works {
+				names[strings.ToLower(s.Name)] = true
+			}
 		}
-		return nil
+		return err
 	})
-	return idle, err
+	return names, err
 }
 
 // hasWork reports whether a session is at work, or has mail that sets it to work.

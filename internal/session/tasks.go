@@ -385,7 +385,7 @@ func (ts *tasks) query(ctx context.Context, i int, d troupe.Decision, in troupe.
 				return err
 			}
 			ts.a.staged.read(ts.a.st.Session.Seq, m.ID)
-			return nil
+			return ts.a.team.membersEnded(ctx, []troupe.Outcome{*m.Ended})
 		}
 	}
 	switch {

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -19,10 +20,11 @@ import (
 )
 
 // inTeam has a process with the tools of teams: Member starts one by name, Dismiss asks one to come to an end, Add puts
-// an item on the board, and Do gives one a status.
+// an item on the board, Do gives one a status, Wait has one wait for another and gives it an owner, and Leave answers
+// one that asks to come to an end.
 func inTeam(p *process) {
 	var more []tool.Descriptor
-	for _, name := range []string{"TeamCreate", "TeamDelete", "Member", "Dismiss", "Add", "Do"} {
+	for _, name := range []string{"TeamCreate", "TeamDelete", "Member", "Dismiss", "Leave", "Add", "Do", "Wait"} {
 		f := troupe.ToolFacts{Name: name}
 		if name == "Member" {
 			f.Schedule, f.Argument = troupe.Birth, troupe.AgentArgument
@@ -54,7 +56,7 @@ func (t team) Resolve(_ troupe.Session, sp troupe.Spawn) (troupe.Profile, error)
 
 func leads(kind string) troupe.Profile {
 	p := role(kind)
-	p.Tools = append(p.Tools, "Add", "Dismiss", "Do", "Member", "TeamCreate", "TeamDelete")
+	p.Tools = append(p.Tools, "Add", "Dismiss", "Do", "Leave", "Member", "TeamCreate", "TeamDelete", "Wait")
 	slices.Sort(p.Tools)
 	return p
 }
@@ -68,8 +70,14 @@ func ofTeam(name, in string) troupe.Intent {
 		return troupe.Spawn{Name: in, Description: in, Prompt: "help", Team: "t"}
 	case "Dismiss":
 		return troupe.SendMessage{To: in, Text: "please end", Type: troupe.MessageShutdown}
+	case "Leave":
+		return troupe.SendMessage{To: "lead", Text: rest, Type: troupe.MessageShutdownResponse,
+			Re: troupe.MailID(first), Approve: rest == "gladly"}
 	case "Add":
 		return troupe.BoardCreate{Subject: in}
+	case "Wait":
+		on, owner, _ := strings.Cut(rest, " ")
+		return troupe.BoardUpdate{Item: first, AddBlockedBy: []string{on}, Owner: owner}
 	case "Do":
 		return troupe.BoardUpdate{Item: first, Status: troupe.BoardStatus(rest)}
 	}
@@ -462,6 +470,244 @@ func TestLeaving(t *testing.T) {
 		}
 		if got := p.offered("X"); len(got) > 0 {
 			t.Errorf("it was offered %v", got)
+		}
+		h.checkTree()
+	})
+}
+
+// TestShutdownOfTheIdle: an idle member that is asked to come to an end is woken, answers with its agreement or with
+// why
+// not, and is stopped when its time is up; then it has left: what it had begun is open again, it is offered nothing,
+// and
+// whoever asks it once more is told so.
+func TestShutdownOfTheIdle(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		answer string
+		then   troupe.Reply
+		want   troupe.Status
+	}{
+		"it agrees":                  {"gladly", say("bye"), troupe.Completed},
+		"it says why not":            {"the tests are red", say("I stay"), troupe.Completed},
+		"it does not come to an end": {"the tests are red", call("Bash:a"), troupe.Cancelled},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			var again atomic.Bool
+			p := h.start(func(r model.Request) troupe.Reply {
+				asked := lastMessage(h, "X", troupe.MessageShutdown)
+				switch n := r.Agent.Reply; {
+				case r.Agent.Path == "main" && n <= 4:
+					return call([]string{"TeamCreate:t", "Member:X", "TaskOutput:X", "Dismiss:X"}[n-1])
+				case r.Agent.Path == "main" && h.called("X").Status.Live():
+					return call("TaskOutput:X")
+				case r.Agent.Path == "main" && again.CompareAndSwap(false, true):
+					return call("Add:2", "Dismiss:X")
+				case r.Agent.Path == "main/X" && n == 1:
+					return call("Add:1", "Do:1 in_progress")
+				case r.Agent.Path == "main/X" && n == 3:
+					return call("Leave:" + string(asked.ID) + " " + tt.answer)
+				case r.Agent.Path == "main/X" && n == 4:
+					return tt.then
+				}
+				return say("ok")
+			}, func(p *process) {
+				inTeam(p)
+				with := p.deps
+				p.deps = func(d *session.Deps) {
+					with(d)
+					d.Tools = taking(d.Tools, time.Hour)
+				}
+			}).lead().end()
+			x := h.called("X")
+			if x.Run != 2 || x.Status != tt.want {
+				t.Fatalf("%s: in run %d it is %s (%s)", name, x.Run, x.Status, x.Error)
+			}
+			if took := x.EndedAt.Sub(lastMessage(h, "X", troupe.MessageShutdown).SentAt); tt.want == troupe.Cancelled &&
+				(took < troupe.ShutdownAfter || took > troupe.ShutdownAfter+time.Minute) {
+				t.Errorf("%s: it was stopped after %s", name, took)
+			}
+			said := lastMessage(h, "", troupe.MessageShutdownResponse)
+			if said.Message == nil || said.Message.Approve != (tt.answer == "gladly") ||
+				troupe.JoinText(said.Blocks) != tt.answer {
+				t.Errorf("%s: the lead is told %+v", name, said)
+			}
+			if told := p.read("main"); !strings.Contains(told, `answers="`+string(said.Message.Re)+`" approve="`) {
+				t.Errorf("%s: the lead reads %s", name, told)
+			}
+			last := p.board()
+			if len(last) != 2 || last[0].Status != troupe.BoardPending || last[0].Owner != "" {
+				t.Errorf("%s: the board is %+v", name, last)
+			}
+			if got := p.offered("X"); len(got) > 0 {
+				t.Errorf("%s: it was offered %v", name, got)
+			}
+			if want := `"X" has ended already (` + string(tt.want) + `)`; !strings.Contains(p.read("main"), want) {
+				t.Errorf("%s: who asks it once more is told %s", name, p.read("main"))
+			}
+			h.checkTree()
+			checkPrefix(t, p)
+		})
+	}
+}
+
+// board is the task list as the lead's log has it.
+func (h *home) board() (items []troupe.BoardItem) {
+	for _, e := range h.events(h.root) {
+		b, _ := e.Body.(troupe.BoardChanged)
+		for _, it := range b.Items {
+			if i := slices.IndexFunc(items, func(was troupe.BoardItem) bool { return was.ID == it.ID }); i >= 0 {
+				items[i] = it
+			} else {
+				items = append(items, it)
+			}
+		}
+	}
+	return items
+}
+
+// read is all that the model of an agent was sent.
+func (p *process) read(path string) (text string) {
+	for _, r := range p.llm.requests {
+		if r.Agent.Path == path {
+			text = string(bytes.Join(r.Messages, []byte("\n")))
+		}
+	}
+	return strings.NewReplacer(`\"`, `"`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(text)
+}
+
+// lastMessage is the last message of that type which an agent has read; "": the main agent.
+func lastMessage(h *home, name string, of troupe.MessageType) (last troupe.Mail) {
+	for _, s := range h.tree() {
+		if s.Name != name {
+			continue
+		}
+		for _, e := range h.events(s.ID) {
+			b, _ := e.Body.(troupe.MailDelivered)
+			for _, m := range b.Mail {
+				if m.Message != nil && m.Message.Type == of {
+					last = m
+				}
+			}
+		}
+	}
+	return last
+}
+
+// TestGivenBackToWhoWaits: what a member that is stopped had begun is given back also where a call of its lead's waits
+// for its end, or asks for it when it has come, so that it is in no other message.
+func TestGivenBackToWhoWaits(t *testing.T) {
+	t.Parallel()
+	for name, calls := range map[string][]string{
+		"it waits": {"TaskOutput:X"}, "it asks later": {"Read:slowly", "TaskOutput:X"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			h.start(func(r model.Request) troupe.Reply {
+				switch {
+				case r.Agent.Path == "main" && r.Agent.Reply == 1:
+					return call("TeamCreate:t", "Add:1", "Member:X", "Member:Y")
+				case r.Agent.Path == "main" && r.Agent.Reply == 2:
+					return call(calls...)
+				case r.Agent.Path == "main/X" && r.Agent.Reply == 1:
+					return call("Do:1 in_progress")
+				}
+				return say("ok")
+			}, inTeam, func(p *process) {
+				p.llm.fail = func(r model.Request) *model.Error {
+					if r.Agent.Path == "main/X" && r.Agent.Reply > 1 {
+						return &model.Error{Fault: troupe.FaultBad, Message: "no such model"}
+					}
+					return nil
+				}
+			}).lead().end()
+			if x := h.called("X"); x.Status != troupe.Failed {
+				t.Fatalf("%s: it is %s", name, x.Status)
+			}
+			if last := h.board(); len(last) != 1 || last[0].Status != troupe.BoardPending || last[0].Owner != "" {
+				t.Errorf("%s: the board is %+v", name, last)
+			}
+			h.checkTree()
+		})
+	}
+}
+
+// TestCircleWhileAnotherWorks: of members that wait for each other one is asked to go on though another member is at
+// work
+// with something else; not so where it only keeps others waiting.
+func TestCircleWhileAnotherWorks(t *testing.T) {
+	t.Parallel()
+	for name, circle := range map[string]bool{"a circle": true, "none": false} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			third := "Wait:3 2 X" // what is X's waits for what is Y's
+			if !circle {
+				third = "Wait:3 1 X"
+			}
+			p := h.start(func(r model.Request) troupe.Reply {
+				switch {
+				case r.Agent.Path == "main" && r.Agent.Reply == 1:
+					return call("TeamCreate:t", "Add:1", "Add:2", "Add:3", "Wait:2 1 Y", third, "Member:Z", "Member:X",
+						"Member:Y")
+				case r.Agent.Path == "main/X" && r.Agent.Reply == 1:
+					return call("Do:1 in_progress")
+				case r.Agent.Path == "main/Z" && r.Agent.Reply == 1:
+					return call("Bash:a")
+				}
+				return say("ok")
+			}, inTeam, func(p *process) {
+				with := p.deps
+				p.deps = func(d *session.Deps) {
+					with(d)
+					d.Tools = taking(d.Tools, time.Hour)
+				}
+			}).lead().end()
+			asked := lastMessage(h, "X", troupe.MessageAssigned)
+			went := asked.SentAt.Before(h.called("Z").EndedAt)
+			if !strings.Contains(troupe.JoinText(asked.Blocks), "Go on with this task of yours") || went != circle {
+				t.Errorf("%s: at %s, and Z ended at %s, X is told %q", name, asked.SentAt, h.called("Z").EndedAt,
+					troupe.JoinText(asked.Blocks))
+			}
+			if told := p.read("main"); !strings.Contains(told, "X was asked to go on with it.") {
+				t.Errorf("%s: the lead reads %s", name, told)
+			}
+			h.checkTree()
+			checkPrefix(t, p)
+		})
+	}
+}
+
+// TestDiscardNamesWhoWorks: a team of which some work is not ended, and it is said which these are.
+func TestDiscardNamesWhoWorks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		p := h.start(func(r model.Request) troupe.Reply {
+			switch {
+			case r.Agent.Path == "main" && r.Agent.Reply == 1:
+				return call("TeamCreate:t", "Member:X", "Member:Y", "Member:Z")
+			case r.Agent.Path == "main" && r.Agent.Reply == 2:
+				return call("TaskOutput:Y")
+			case r.Agent.Path == "main" && r.Agent.Reply == 3:
+				return call("TeamDelete:")
+			case r.Agent.Path != "main/Y" && r.Agent.Reply == 1:
+				return call("Bash:a")
+			}
+			return say("ok")
+		}, inTeam, func(p *process) {
+			with := p.deps
+			p.deps = func(d *session.Deps) {
+				with(d)
+				d.Tools = taking(d.Tools, time.Hour)
+			}
+		}).lead().end()
+		if got := p.result(p.root, 3, 0); !strings.HasPrefix(got, `the team "t" still works: "X", "Z". Send each`) {
+			t.Errorf("it is told %q", got)
+		}
+		for _, e := range p.events(p.root) {
+			if b, ok := e.Body.(troupe.TeamChanged); ok && b.Team == nil {
+				t.Error("the team was ended")
+			}
 		}
 		h.checkTree()
 	})

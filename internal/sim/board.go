@@ -11,9 +11,9 @@ import (
 
 // listedItem is a thing to do, as the calls about it have said so far.
 type listedItem struct {
-	status troupe.BoardStatus
-	owner  string
-	by     []string // what it waits for, in order
+	status        troupe.BoardStatus
+	owner, author string
+	by            []string // what it waits for, in order
 }
 
 // listUpdate reads an update as it is drawn: an item, its status, its owner, what it blocks and what blocks it.
@@ -107,7 +107,7 @@ func (h *watch) listRestated(st *turn.State, b troupe.Compacted) {
 	if h.led { // its members have the list changed too: the log's own is all there is
 		list = make(map[string]*listedItem)
 		for _, it := range st.Board.Items {
-			list[it.ID] = &listedItem{status: it.Status, owner: it.Owner}
+			list[it.ID] = &listedItem{status: it.Status, owner: it.Owner, author: it.By}
 		}
 	}
 	for _, it := range list {
@@ -116,8 +116,14 @@ func (h *watch) listRestated(st *turn.State, b troupe.Compacted) {
 	text := troupe.JoinText(b.Blocks)
 	for id, it := range list {
 		line := fmt.Sprintf("#%s [%s] a part", id, it.status)
+		if it.author != "" { // a member's words
+			line = fmt.Sprintf("#%s [%s] %q", id, it.status, "a part")
+		}
 		if it.owner != "" {
 			line += " (" + it.owner + ")"
+		}
+		if it.author != "" {
+			line += ", put down by " + it.author
 		}
 		if open && !strings.Contains(text, line) {
 			h.w.broken("session %s: its summary does not say of the list: %s", st.Session.ID, line)

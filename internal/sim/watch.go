@@ -324,6 +324,10 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 		h.coordinates(e, b.Name, b.Result.IsError)
 		h.listed(st, e, b)
 		h.sends(e, b)
+		h.team.heard(troupe.Mail{Ended: b.Outcome})
+		if b.Outcome != nil && b.Outcome.Team != "" {
+			h.rested = e.Seq
+		}
 	case troupe.BoardChanged:
 		h.w.res.Listed++
 		h.owns(e, b)

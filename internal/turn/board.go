@@ -325,12 +325,17 @@ func (b board) String() string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
+// line is an item for agents. What a member wrote is quoted and named as its: the lead's messages tell it to others.
 func (b board) line(it troupe.BoardItem) string {
-	text := fmt.Sprintf("#%s [%s] %s", it.ID, it.Status, troupe.Escape(it.Subject))
+	subject := troupe.Escape(it.Subject)
+	if it.By != "" {
+		subject = strconv.Quote(subject)
+	}
+	text := fmt.Sprintf("#%s [%s] %s", it.ID, it.Status, subject)
 	if it.Owner != "" {
 		text += " (" + troupe.Escape(it.Owner) + ")"
 	}
-	if it.By != "" && !strings.EqualFold(it.By, it.Owner) {
+	if it.By != "" {
 		text += ", put down by " + troupe.Escape(it.By)
 	}
 	if open := b.blockers(it); len(open) > 0 {
@@ -376,6 +381,8 @@ func (b board) Open() bool {
 type Keeper struct {
 	Item    troupe.BoardItem
 	Waiting []troupe.BoardItem // those with an owner
+	// Circle are the other owners of these for whom the owner of the item waits itself.
+	Circle []string
 }
 
 // Waits reports whether an agent has an item that waits for this one.
@@ -383,18 +390,12 @@ func (k Keeper) Waits(owner string) bool {
 	return slices.ContainsFunc(k.Waiting, func(x troupe.BoardItem) bool { return strings.EqualFold(x.Owner, owner) })
 }
 
-// Circle reports whether the owner of the item waits itself for another agent that waits for it.
-func (k Keeper) Circle() bool {
-	return k.Waits(k.Item.Owner) && slices.ContainsFunc(k.Waiting, func(x troupe.BoardItem) bool {
-		return !strings.EqualFold(x.Owner, k.Item.Owner)
-	})
-}
-
 // Keeping are the items that have an owner, wait for nothing, and keep items of others waiting.
 func (b board) Keeping() (out []Keeper) {
-	behind := map[string][]string{}
+	behind, before := map[string][]string{}, map[string][]string{}
 	for _, it := range b.Items {
-		for _, on := range b.blockers(*it) {
+		before[it.ID] = b.blockers(*it)
+		for _, on := range before[it.ID] {
 			behind[on] = append(behind[on], it.ID)
 		}
 	}
@@ -402,25 +403,33 @@ func (b board) Keeping() (out []Keeper) {
 		if it.Status == troupe.BoardCompleted || it.Owner == "" || len(b.blockers(*it)) > 0 {
 			continue
 		}
-		k, waits := Keeper{Item: *it}, waiting(it.ID, behind)
+		k, waits, own, others := Keeper{Item: *it}, waiting(behind, it.ID), []string(nil), false
 		for _, x := range b.Items {
 			if x.Owner != "" && x.Status != troupe.BoardCompleted && waits[x.ID] {
 				k.Waiting = append(k.Waiting, *x)
+				if strings.EqualFold(x.Owner, it.Owner) {
+					own = append(own, x.ID)
+				} else {
+					others = true
+				}
 			}
 		}
-		if slices.ContainsFunc(k.Waiting, func(x troupe.BoardItem) bool {
-			return !strings.EqualFold(x.Owner,
-				it.Owner)
-		}) {
+		awaited := waiting(before, own...)
+		for _, x := range k.Waiting {
+			if awaited[x.ID] && !strings.EqualFold(x.Owner, it.Owner) {
+				k.Circle = append(k.Circle, x.Owner)
+			}
+		}
+		if others {
 			out = append(out, k)
 		}
 	}
 	return out
 }
 
-// waiting are the items that wait for one, directly or not; behind are those that wait for each.
-func waiting(id string, behind map[string][]string) map[string]bool {
-	out, next := map[string]bool{}, []string{id}
+// waiting are the items that wait for some, directly or not; behind are those that wait for each.
+func waiting(behind map[string][]string, next ...string) map[string]bool {
+	out := map[string]bool{}
 	for len(next) > 0 {
 		on := next[0]
 		next = next[1:]

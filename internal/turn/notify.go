@@ -56,7 +56,7 @@ func summary(o troupe.Outcome) string {
 		what = "Monitor"
 	case troupe.TaskWorkflow:
 		what = "Workflow"
-	case troupe.TaskAgent:
+	case troupe.TaskAgent, troupe.TaskDream:
 	}
 	name, earlier := value(o.Name, maxValue), ""
 	if o.Earlier {

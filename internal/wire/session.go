@@ -7,6 +7,9 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
+// AgentCoordinator is the type whose agents go on when it is stopped, unless all of the tree is.
+const AgentCoordinator = "coordinator"
+
 // Session is one session, wherever one is shown: who it is, how far it has come, and what it has
 // used itself.
 type Session struct {

@@ -23,20 +23,23 @@ type stopped struct {
 	Effect string `json:"effect"`
 	Now    bool   `json:"now"`
 	Tree   bool   `json:"tree"`
+	// Alone: it has agents that go on without it.
+	Alone bool `json:"alone,omitempty"`
 	// Task is the command in the background that was meant.
 	Task troupe.TaskID `json:"task,omitempty"`
 }
 
 // newStop makes the command.
 func newStop(c *console.Console) *cobra.Command {
-	var asJSON, now, take bool
+	var asJSON, now, take, all bool
 	cmd := &cobra.Command{
 		Use: "stop ID|NAME|TASK", Short: "Stop an agent with its sub-agents, or a background command",
 		Long: `Stop an agent, from any terminal. It finishes its current step, or is interrupted with --now.
 Stopping a main agent stops all agents and commands of the session. Stopping a sub-agent stops
 it and the agents it waits for, and its parent is told. Its work is kept, and it can be
-resumed. To stop only a background command, name it by its id, as ` + "`troupe tasks`" + ` shows it; if
-several sessions have a command with that id, write SESSION/ID.`,
+resumed. Stopping a coordinator stops it alone, and its workers go on; --all stops them too.
+To stop only a background command, name it by its id, as ` + "`troupe tasks`" + ` shows it; if several
+sessions have a command with that id, write SESSION/ID.`,
 		Example: "troupe stop 7k3f\ntroupe stop \"main/Auth Explorer\" --now\n" +
 			"troupe stop b3.0\ntroupe stop fix-login/b3.0",
 		Args:              oneSession,
@@ -48,12 +51,13 @@ several sessions have a command with that id, write SESSION/ID.`,
 						return err
 					}
 				}
-				return stop(cmd.Context(), c, h.API, args[0], now, asJSON)
+				return stop(cmd.Context(), c, h.API, args[0], stopped{Now: now, Tree: all}, asJSON)
 			})
 		},
 	}
 	takeOverFlag(cmd, &take)
 	cmd.Flags().BoolVar(&now, "now", false, "Interrupt the current step")
+	cmd.Flags().BoolVar(&all, "all", false, "Stop all below it too, also what goes on in the background")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -91,7 +95,7 @@ func stopOver(
 	return true, err
 }
 
-func stop(ctx context.Context, c *console.Console, a api.API, ref string, now, asJSON bool) error {
+func stop(ctx context.Context, c *console.Console, a api.API, ref string, out stopped, asJSON bool) error {
 	if owner, task, ok := parseTask(ref); ok {
 		return stopTask(ctx, c, a, owner, task, asJSON)
 	}
@@ -108,8 +112,10 @@ func stop(ctx context.Context, c *console.Console, a api.API, ref string, now, a
 	if err != nil {
 		return err
 	}
-	out := stopped{Session: s.ID, Effect: "stops", Now: now, Tree: s.Parent == ""}
-	if err := a.Stop(ctx, s.ID, wire.Stop{Now: now, Tree: out.Tree}); err != nil {
+	out.Session, out.Effect = s.ID, "stops"
+	out.Alone = !out.Tree && s.Type == wire.AgentCoordinator
+	out.Tree = out.Tree || s.Parent == "" && !out.Alone
+	if err := a.Stop(ctx, s.ID, wire.Stop{Now: out.Now, Tree: out.Tree}); err != nil {
 		return err
 	}
 	switch {
@@ -195,6 +201,9 @@ func stopText(o stopped, s wire.Session) string {
 	again := "go on later with: troupe -p --resume " + string(s.Root)
 	if s.Parent != "" {
 		again = fmt.Sprintf("have it go on with: troupe send %s \"…\"", s.ID)
+	}
+	if o.Alone {
+		again = fmt.Sprintf("its agents go on (with them: troupe stop %s --all); %s", s.ID, again)
 	}
 	switch {
 	case o.Effect == "asleep":

@@ -37,7 +37,7 @@ func TestStop(t *testing.T) {
 		if x.left {
 			a = leftWorld{w}
 		}
-		err := stop(t.Context(), &console.Console{Out: &b, Cwd: "/src"}, a, x.ref, x.now, x.json)
+		err := stop(t.Context(), &console.Console{Out: &b, Cwd: "/src"}, a, x.ref, stopped{Now: x.now}, x.json)
 		if err != nil || !strings.HasPrefix(b.String(), x.says) {
 			t.Errorf("stop %s: %v, %s", x.ref, err, b.String())
 		}

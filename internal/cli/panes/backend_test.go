@@ -2,11 +2,15 @@ package panes
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,13 +99,95 @@ func TestTmuxApart(t *testing.T) {
 	exercise(t, newTmux(placeOf(r), ""), []Pane{{"%1", ann}, {"%2", ben}})
 }
 
-// TestITermCalls: the same through it2, by the calls and answers of that program.
+// TestITermCalls: the same through it2, by the calls and answers of that program (TestITermContract).
 func TestITermCalls(t *testing.T) {
 	t.Parallel()
 	r := replay(t, "it2.txt")
 	p := placeOf(r)
 	p.Viewer[1] = "HOME=/it's"
 	exercise(t, newITerm(p, "LEAD"), []Pane{{"NEW-1", ann}, {"NEW-2", ben}})
+}
+
+// TestITermContract: each call of the recording is one that it2 takes, by what its source says, and each answer one
+// that
+// it prints.
+func TestITermContract(t *testing.T) {
+	t.Parallel()
+	contract, err := os.ReadFile("testdata/it2_contract.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	takes, used := map[string][]string{}, map[string]bool{}
+	for line := range strings.Lines(string(contract)) {
+		if name, rest, ok := strings.Cut(line, " |"); ok && line[0] != '#' {
+			takes[name] = strings.SplitN(rest, "|", 4)
+		}
+	}
+	data, err := os.ReadFile("testdata/it2.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rec := range strings.Split(string(data), "$ ")[1:] {
+		line, answer, _ := strings.Cut(rec, "\n")
+		var args []string
+		list := strings.ReplaceAll(strings.TrimPrefix(line, "it2 "), `\x04`, `\u0004`)
+		if err := json.Unmarshal([]byte(strings.ReplaceAll(list, `" "`, `","`)), &args); err != nil || len(args) < 2 ||
+			args[0] != "session" {
+			t.Fatalf("%s: %v", line, err)
+		}
+		c := takes[args[1]]
+		if used[args[1]] = true; c == nil {
+			t.Errorf("there is no such command: %s", line)
+			continue
+		}
+		if why := refuses(strings.Fields(c[0]), strings.Fields(c[1]), strings.Fields(c[2]), args[2:]); why != "" {
+			t.Errorf("%s: %s", line, why)
+		}
+		if says := strings.TrimSpace(c[3]); !regexp.MustCompile(`^(` + says + `)$`).MatchString(answer) {
+			t.Errorf("%s does not print %q", line, answer)
+		}
+		var panes []map[string]any
+		if args[1] != "list" {
+			continue
+		}
+		if err := json.Unmarshal([]byte(answer), &panes); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range panes {
+			want := slices.Sorted(slices.Values(strings.Fields(takes["list fields"][0])))
+			if got := slices.Sorted(maps.Keys(p)); !slices.Equal(got, want) {
+				t.Errorf("a session of the list has %v, and not %v", got, want)
+			}
+		}
+	}
+	if len(used) != len(takes)-1 {
+		t.Errorf("of %d commands %d are used", len(takes)-1, len(used))
+	}
+}
+
+// refuses says what click would say of a command's arguments; "": nothing.
+func refuses(names, flags, values, args []string) string {
+	plain := 0
+	for i := 0; i < len(args); i++ {
+		switch {
+		case args[i] == "--":
+			plain += len(args) - i - 1
+			i = len(args)
+		case slices.Contains(flags, args[i]):
+		case slices.Contains(values, args[i]):
+			if i++; i == len(args) {
+				return args[i-1] + " takes a value"
+			}
+		case strings.HasPrefix(args[i], "-"):
+			return "there is no option " + args[i]
+		default:
+			plain++
+		}
+	}
+	if plain != len(names) {
+		return fmt.Sprintf("it takes %v, and has %d", names, plain)
+	}
+	return ""
 }
 
 // exercise uses the five verbs for two agents.

@@ -147,9 +147,9 @@ func configure(cmd *cobra.Command, c *console.Console, run carrying) {
 		args = f.inWorktree(args)
 		if f.coordinator {
 			if cmd.Flags().Changed("agent") {
-				return console.Usage("--coordinator is --agent %s; give one of the two", agentCoordinator)
+				return console.Usage("--coordinator is --agent %s; give one of the two", wire.AgentCoordinator)
 			}
-			f.begin.Agent = agentCoordinator
+			f.begin.Agent = wire.AgentCoordinator
 		}
 		// An empty value is most often a variable that was not set. Taken for no flag, it
 		// would begin a new session where an old one was meant to go on.
@@ -207,9 +207,6 @@ func completions(cmd *cobra.Command, c *console.Console) {
 		}
 	}
 }
-
-// agentCoordinator is the type that --coordinator means.
-const agentCoordinator = "coordinator"
 
 // anyWorktree is what --worktree is without a name.
 const anyWorktree = " "
