@@ -127,7 +127,7 @@ func (w *workspaces) Open(ctx context.Context, o session.Opening) (troupe.Worksp
 		return troupe.WorkspaceBase{}, err
 	}
 	base, err := w.keeper.Open(ctx, at.Work, worktree.Making{Link: p.settings.Worktree.Link, Hidden: hidden,
-		Base: o.Base, Fill: o.Fill, Since: o.Since, Progress: o.Progress})
+		Base: o.Base, Fill: o.Fill, Made: o.Made, Since: o.Since, Progress: o.Progress})
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err() // whatever it was that could not be done any more
 	}
