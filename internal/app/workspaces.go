@@ -40,11 +40,11 @@ func (w *workspaces) Plan(asks troupe.Session, wish session.Wish) (troupe.Worksp
 		Title: wish.Title, From: asks.Dir(), Hook: wish.Hook})
 }
 
-// ofRoot is where a new session is to work: in a worktree if that was asked for, else as its definition says; the zero
+// ofRoot is where a new session is to work: as was asked for, else as its definition says; the zero
 // value is its folder.
 func (w *workspaces) ofRoot(b wire.Begin, p troupe.Profile, roles *profiles, title string) (troupe.Workspace, error) {
 	id := roles.tree
-	wish := worktree.Wish{Owner: id, Kind: p.Workspace, Title: cmp.Or(b.Name, title), From: b.Cwd}
+	wish := worktree.Wish{Owner: id, Kind: cmp.Or(b.Workspace, p.Workspace), Title: cmp.Or(b.Name, title), From: b.Cwd}
 	if b.Worktree != nil {
 		wish.Kind, wish.Name, wish.Exact = troupe.WorkspaceTree, *b.Worktree, *b.Worktree != ""
 	}
