@@ -78,8 +78,8 @@ func TestForksShareBytes(t *testing.T) {
 				t.Errorf("%s is a %s and %s", name, s.Type, s.Status)
 			}
 			for _, r := range p.llm.of(s.ID) {
-				if r.Generation != 1 {
-					t.Errorf("%s: a request of generation %d", name, r.Generation)
+				if r.Generation != 1 || r.Agent.Origin != h.root {
+					t.Errorf("%s: a request of generation %d, from %s", name, r.Generation, r.Agent.Origin)
 				}
 			}
 		}
