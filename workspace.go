@@ -64,7 +64,8 @@ func ParsePlace(isolation, filesystem, first, second string) (WorkspaceKind, err
 	case files == "", files == WorkspaceIsolated && apart.Made():
 		return apart, nil
 	}
-	return "", fmt.Errorf("%s %s and %s %s contradict each other; give one of them", first, isolation, second, filesystem)
+	return "", fmt.Errorf("%s %s and %s %s contradict each other; give one of them", first, isolation, second,
+		filesystem)
 }
 
 // Made reports whether it is a folder of its own, which has to be made.

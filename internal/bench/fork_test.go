@@ -42,7 +42,8 @@ func BenchmarkForks(b *testing.B) {
 				var took time.Duration
 				var held, history uint64
 				for b.Loop() {
-					f := &forking{disk: disk, turns: 250, agents: start.agents, call: start.call, all: make(chan struct{}),
+					f := &forking{disk: disk, turns: 250, agents: start.agents, call: start.call,
+						all:     make(chan struct{}),
 						release: make(chan struct{})}
 					f.session(b)
 					took += f.took

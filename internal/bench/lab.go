@@ -35,8 +35,8 @@ type result struct {
 	usage  usage
 	server time.Duration // processor time of the model server in the same span
 	turns  int           // model replies
-	// followed is the first byte that children waited for, as their provider reads what they begin with only once. It is
-	// part of what is ideal.
+	// followed is the first byte that children waited for, as their provider reads what they begin with only once. It
+	// is part of what is ideal.
 	followed time.Duration
 	others   float64 // share of the machine that others used meanwhile
 }

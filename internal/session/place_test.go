@@ -579,7 +579,8 @@ func (f *folders) Merge(context.Context, troupe.Session, session.Into) (session.
 	return session.Merge{}, errors.ErrUnsupported
 }
 
-// TestPlaceMade: nothing is unknown in a folder that was just made, so that its first checkpoint is of what was changed.
+// TestPlaceMade: nothing is unknown in a folder that was just made, so that its first checkpoint is of what was
+// changed.
 // One that was found, as after a kill, is looked at as a whole, and so is one into which hooks may have written.
 func TestPlaceMade(t *testing.T) {
 	t.Parallel()
@@ -604,7 +605,8 @@ func TestPlaceMade(t *testing.T) {
 			p.begin(troupe.Caps{MaxDepth: 1})
 			p.end()
 			saves := slices.DeleteFunc(slices.Clone(f.notes), func(n string) bool {
-				return !strings.Contains(n, " save Tree ") || strings.HasSuffix(n, "done") || strings.HasSuffix(n, "short")
+				return !strings.Contains(n, " save Tree ") || strings.HasSuffix(n, "done") ||
+					strings.HasSuffix(n, "short")
 			})
 			if len(saves) == 0 || !strings.HasSuffix(saves[len(saves)-1], tt.want) {
 				t.Errorf("%s: %q\n%s", name, saves, strings.Join(f.notes, "\n"))

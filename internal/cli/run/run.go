@@ -132,8 +132,8 @@ func configure(cmd *cobra.Command, c *console.Console, run carrying) {
 		"Work in a git worktree of the session's own, called NAME if that is given: --worktree [NAME]")
 	fs.StringVar(&f.isolation, "isolation", "", "How far the session is kept from this folder: worktree, copy or none "+
 		"(default: as its agent says)")
-	fs.StringVar(&f.filesystem, "filesystem", "", "Which files the session works on: shared_rw, shared_ro, isolated or "+
-		"empty (default: as its agent says)")
+	fs.StringVar(&f.filesystem, "filesystem", "", "Which files the session works on: shared_rw, shared_ro, isolated "+
+		"or empty (default: as its agent says)")
 	fs.Lookup("worktree").NoOptDefVal = anyWorktree
 	completions(cmd, c)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -162,7 +162,8 @@ func configure(cmd *cobra.Command, c *console.Console, run carrying) {
 		}
 		// An empty value is most often a variable that was not set. Taken for no flag, it
 		// would begin a new session where an old one was meant to go on.
-		for _, name := range [...]string{"resume", "name", "model", "effort", "agent", "cwd", "permission-mode", "isolation", "filesystem",
+		for _, name := range [...]string{"resume", "name", "model", "effort", "agent", "cwd", "permission-mode",
+			"isolation", "filesystem",
 			"output-format", "output-schema",
 			"input-format", "teammate-mode"} {
 			if fl := cmd.Flag(name); fl.Changed && fl.Value.String() == "" {
@@ -239,7 +240,8 @@ func (f flags) named(args []string) (rest []string, name string) {
 	return args, ""
 }
 
-// inWorktree says where a new session works, in a worktree of its own or elsewhere, and returns the arguments without its name.
+// inWorktree says where a new session works, in a worktree of its own or elsewhere, and returns the arguments without
+// its name.
 func (f *flags) inWorktree(args []string) ([]string, error) {
 	kind, err := troupe.ParsePlace(f.isolation, f.filesystem, "--isolation", "--filesystem")
 	if err != nil {
@@ -249,7 +251,8 @@ func (f *flags) inWorktree(args []string) ([]string, error) {
 		return args, nil
 	}
 	if kind != "" && kind != troupe.WorkspaceTree && kind != troupe.WorkspaceIsolated {
-		return nil, console.Usage("--worktree is --isolation worktree, and the session is to have %s; give one of the two",
+		return nil, console.Usage("--worktree is --isolation worktree, and the session is to have %s; give one of "+
+			"the two",
 			kind)
 	}
 	rest, name := f.named(args)

@@ -47,7 +47,7 @@ func indexed(c *caller) int64 {
 // looked for.
 func planned(ctx context.Context, k *Keeper, c *caller) ([]want, error) {
 	files := indexed(c)
-	if k.lacks(wantsOf(k, files, ample, c.common)) == nil {
+	if lacking(k, wantsOf(k, files, ample, c.common)) == nil {
 		return wantsOf(k, files, 0, c.common), nil
 	}
 	s, err := c.scan(ctx, c.top)
@@ -84,8 +84,8 @@ type lack struct {
 	has int64
 }
 
-// lacks finds a disk that has no room for all that is wanted of it; nil if none is known to.
-func (k *Keeper) lacks(wants []want) *lack {
+// lacking finds a disk that has no room for all that is wanted of it; nil if none is known to.
+func lacking(k *Keeper, wants []want) *lack {
 	var disks []uint64
 	var sums []want
 	for _, w := range wants {
@@ -109,7 +109,7 @@ func (k *Keeper) lacks(wants []want) *lack {
 
 // roomFor refuses to begin what a disk has no room for.
 func (p place) roomFor(wants ...want) error {
-	l := p.k.lacks(wants)
+	l := lacking(p.k, wants)
 	if l == nil {
 		return nil
 	}
