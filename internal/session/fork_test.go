@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -86,6 +87,32 @@ func TestForksShareBytes(t *testing.T) {
 		h.checkTree()
 		checkPrefix(t, p)
 	})
+}
+
+// TestForksKeepApart: what one fork is sent behind what all share is in no other one's requests, however many messages
+// they share.
+func TestForksKeepApart(t *testing.T) {
+	t.Parallel()
+	for shared := range 6 {
+		synctest.Test(t, func(t *testing.T) {
+			main := slices.Repeat([]troupe.Reply{call("Read:a")}, shared+1)
+			p := newHome(t).start(plays{
+				"main":   append(main, call("Agent:%A", "Agent:%B"), say("I wait")),
+				"main/A": reads(3), "main/B": reads(3),
+			}.reply).begin(troupe.Caps{MaxDepth: 2}).end()
+			for name, other := range map[string]string{"A": "B", "B": "A"} {
+				sent := p.llm.of(p.called(name).ID)
+				for i, r := range sent {
+					if b := string(body(r)); !strings.Contains(b, "help as "+name) || strings.Contains(b, "help as "+other) {
+						t.Errorf("%d shared: request %d of %s has another one's words", shared, i+1, name)
+					}
+				}
+				if len(sent) < 2 {
+					t.Errorf("%d shared: %s asked %d times", shared, name, len(sent))
+				}
+			}
+		})
+	}
 }
 
 // TestForkOutlivesItsProcess: a fork whose process was killed goes on with the bytes it had sent, although its parent's
