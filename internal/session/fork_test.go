@@ -103,7 +103,8 @@ func TestForksKeepApart(t *testing.T) {
 			for name, other := range map[string]string{"A": "B", "B": "A"} {
 				sent := p.llm.of(p.called(name).ID)
 				for i, r := range sent {
-					if b := string(body(r)); !strings.Contains(b, "help as "+name) || strings.Contains(b, "help as "+other) {
+					b := string(body(r))
+					if !strings.Contains(b, "help as "+name) || strings.Contains(b, "help as "+other) {
 						t.Errorf("%d shared: request %d of %s has another one's words", shared, i+1, name)
 					}
 				}
