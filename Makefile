@@ -81,7 +81,7 @@ test-skipped:
 test-soak: build ## both runs of `make test`, N times (20) beside two busy loops; a line for each, also in bin/soak.txt
 	$(GO) run ./scripts/soak -n $(N) -o bin/soak.txt $(MAKE) -k --no-print-directory test-whole test-raced TESTFLAGS=-count=1
 
-test-long: build ## what takes longer: all attacks on every kernel, 5,000 agents in one reply, 50 worktrees, and many more kills and seeds
+test-long: build ## what takes longer: all attacks on every kernel, 5,000 agents in one reply, and many more kills and seeds
 	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe TROUPE_ALL_ATTACKS=1 TROUPE_ALL_AGENTS=1 $(GO) test -timeout 90m -parallel 4 ./internal/e2e ./internal/sandbox
 	TROUPE_ALL_WORKTREES=1 $(GO) test -timeout 90m ./internal/workspace/worktree
 	$(GO) test -timeout 90m ./internal/sim -seeds 200000

@@ -3,6 +3,7 @@ package troupe
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -45,6 +46,26 @@ func ParseFilesystem(s string) (WorkspaceKind, error) {
 		return k, nil
 	}
 	return "", errors.New("must be shared_rw, shared_ro, isolated or empty")
+}
+
+// ParsePlace reads both words together. The last two are what they are called where they are written.
+func ParsePlace(isolation, filesystem, first, second string) (WorkspaceKind, error) {
+	apart, err := ParseIsolation(isolation)
+	if err != nil {
+		return "", fmt.Errorf("%s %w", first, err)
+	}
+	files, err := ParseFilesystem(filesystem)
+	if err != nil {
+		return "", fmt.Errorf("%s %w", second, err)
+	}
+	switch {
+	case apart == "" || apart == files:
+		return files, nil
+	case files == "", files == WorkspaceIsolated && apart.Made():
+		return apart, nil
+	}
+	return "", fmt.Errorf("%s %s and %s %s contradict each other; give one of them", first, isolation, second,
+		filesystem)
 }
 
 // Made reports whether it is a folder of its own, which has to be made.

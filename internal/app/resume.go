@@ -141,7 +141,7 @@ func fixedAtBirth(b wire.Begin) error {
 		{b.Agent != "", "the agent"}, {b.Name != "", "the name"}, {b.MaxTurns > 0, "the limit of turns"},
 		{b.MaxMS > 0, "the limit of time"}, {b.Team != nil, "the team"},
 		{b.AppendText != "", "what is appended to the system prompt"},
-		{b.Worktree != nil, "the worktree that it works in"},
+		{b.Worktree != nil, "the worktree that it works in"}, {b.Workspace != "", "where it works"},
 	} {
 		if of.asked {
 			asked = append(asked, of.what)

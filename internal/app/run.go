@@ -71,6 +71,9 @@ func checkBegin(b wire.Begin, resumes bool) error {
 		problem = fmt.Sprintf("max_usd is more than %.0f", mostUSD)
 	case !resumes && !b.Idle && b.Prompt == "" && len(b.Images) == 0:
 		problem = "there is no prompt"
+	case b.Worktree != nil && b.Workspace != "" && b.Workspace != troupe.WorkspaceTree &&
+		b.Workspace != troupe.WorkspaceIsolated:
+		problem = fmt.Sprintf("a worktree and the workspace %q contradict each other", b.Workspace)
 	default:
 		return nil
 	}

@@ -40,11 +40,11 @@ func (w *workspaces) Plan(asks troupe.Session, wish session.Wish) (troupe.Worksp
 		Title: wish.Title, From: asks.Dir(), Hook: wish.Hook})
 }
 
-// ofRoot is where a new session is to work: in a worktree if that was asked for, else as its definition says; the zero
+// ofRoot is where a new session is to work: as was asked for, else as its definition says; the zero
 // value is its folder.
 func (w *workspaces) ofRoot(b wire.Begin, p troupe.Profile, roles *profiles, title string) (troupe.Workspace, error) {
 	id := roles.tree
-	wish := worktree.Wish{Owner: id, Kind: p.Workspace, Title: cmp.Or(b.Name, title), From: b.Cwd}
+	wish := worktree.Wish{Owner: id, Kind: cmp.Or(b.Workspace, p.Workspace), Title: cmp.Or(b.Name, title), From: b.Cwd}
 	if b.Worktree != nil {
 		wish.Kind, wish.Name, wish.Exact = troupe.WorkspaceTree, *b.Worktree, *b.Worktree != ""
 	}
@@ -127,7 +127,7 @@ func (w *workspaces) Open(ctx context.Context, o session.Opening) (troupe.Worksp
 		return troupe.WorkspaceBase{}, err
 	}
 	base, err := w.keeper.Open(ctx, at.Work, worktree.Making{Link: p.settings.Worktree.Link, Hidden: hidden,
-		Base: o.Base, Fill: o.Fill, Since: o.Since, Progress: o.Progress})
+		Base: o.Base, Fill: o.Fill, Made: o.Made, Since: o.Since, Progress: o.Progress})
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err() // whatever it was that could not be done any more
 	}

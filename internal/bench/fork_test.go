@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -14,7 +15,9 @@ import (
 	"github.com/troupe-dev/troupe/internal/model"
 	"github.com/troupe-dev/troupe/internal/model/anthropic"
 	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/store/memstore"
+	"github.com/troupe-dev/troupe/internal/store/sqlite"
 	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/tool/agent"
 )
@@ -31,28 +34,35 @@ func BenchmarkForks(b *testing.B) {
 		"cold": {10, `{"description":"part %d","prompt":"Do part %d. ` +
 			strings.Repeat("What was said before this. ", 1<<20/27) + `","run_in_background":true}`},
 	} {
-		b.Run(name, func(b *testing.B) {
-			var took time.Duration
-			var held, history uint64
-			for b.Loop() {
-				f := &forking{turns: 250, agents: start.agents, call: start.call, all: make(chan struct{}),
-					release: make(chan struct{})}
-				f.session(b)
-				took += f.took
-				held += f.held
-				history = f.history
+		for _, disk := range []bool{false, true} {
+			if disk {
+				name += "/sqlite"
 			}
-			per := float64(b.N) * float64(start.agents)
-			b.ReportMetric(took.Seconds()*1000/per, "ms/first-request")
-			b.ReportMetric(float64(held)/per/(1<<10), "KB/agent")
-			b.ReportMetric(float64(history)/(1<<20), "MB-history")
-		})
+			b.Run(name, func(b *testing.B) {
+				var took time.Duration
+				var held, history uint64
+				for b.Loop() {
+					f := &forking{disk: disk, turns: 250, agents: start.agents, call: start.call,
+						all:     make(chan struct{}),
+						release: make(chan struct{})}
+					f.session(b)
+					took += f.took
+					held += f.held
+					history = f.history
+				}
+				per := float64(b.N) * float64(start.agents)
+				b.ReportMetric(took.Seconds()*1000/per, "ms/first-request")
+				b.ReportMetric(float64(held)/per/(1<<10), "KB/agent")
+				b.ReportMetric(float64(history)/(1<<20), "MB-history")
+			})
+		}
 	}
 }
 
 // forking is a model whose main agent reads for so many turns and then starts agents, which wait until all are there.
 type forking struct {
 	*encoding
+	disk          bool // its store is a database
 	turns, agents int
 	call          string // what each is started with, with its number twice
 	all, release  chan struct{}
@@ -78,7 +88,16 @@ func heap() uint64 {
 func (f *forking) session(b *testing.B) {
 	const root = "00000000root"
 	f.encoding = &encoding{real: anthropic.New(anthropic.Options{}), turns: f.turns}
-	ctx, st := b.Context(), memstore.New(memstore.Options{}).Open()
+	ctx := b.Context()
+	var st store.Store = memstore.New(memstore.Options{}).Open()
+	if f.disk {
+		db, err := sqlite.Open(ctx, filepath.Join(b.TempDir(), "troupe.db"), sqlite.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer db.Close() //nolint:errcheck // it goes with its folder
+		st = db
+	}
 	if _, err := st.Register(ctx, troupe.Owner{ID: "bench"}); err != nil {
 		b.Fatal(err)
 	}

@@ -35,7 +35,10 @@ type result struct {
 	usage  usage
 	server time.Duration // processor time of the model server in the same span
 	turns  int           // model replies
-	others float64       // share of the machine that others used meanwhile
+	// followed is the first byte that children waited for, as their provider reads what they begin with only once. It
+	// is part of what is ideal.
+	followed time.Duration
+	others   float64 // share of the machine that others used meanwhile
 }
 
 // site is the surroundings of a run: a home and a folder with a few small files. It stays until the
@@ -124,10 +127,12 @@ func (l lab) play(ctx context.Context, s site, n int) (result, error) {
 	if l.background {
 		turns++
 	}
-	return l.run(ctx, s, p.reply, l.firstByte, expected{agents: n + 1, turns: turns}, nil,
+	r, err := l.run(ctx, s, p.reply, l.firstByte, expected{agents: n + 1, turns: turns}, nil,
 		func(start time.Time) time.Duration {
 			return time.Unix(0, p.first.Load()).Sub(start)
 		})
+	r.followed = p.followed(l.firstByte)
+	return r, err
 }
 
 // expected is what a run must come to, or its figures mean nothing.

@@ -2,8 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -56,5 +59,33 @@ func TestParse(t *testing.T) {
 		if _, err := parse(args); err == nil {
 			t.Errorf("%q was taken", args)
 		}
+	}
+}
+
+// TestFollowed: where children follow the first byte of one of them, that one is part of what is ideal.
+func TestFollowed(t *testing.T) {
+	t.Parallel()
+	const firstByte = 200 * time.Millisecond
+	for wait, want := range map[time.Duration]time.Duration{0: 0, firstByte / 2: 0, firstByte: firstByte} {
+		synctest.Test(t, func(t *testing.T) {
+			p := &play{n: 3, files: make([]string, reads)}
+			p.child(1)
+			<-time.After(wait)
+			p.child(1)
+			<-time.After(firstByte)
+			p.child(1)
+			p.child(2)
+			r := result{wall: 3 * time.Second, followed: p.followed(firstByte)}
+			f := fanout{n: 3, replies: idealReplies * firstByte, runs: []result{r}}
+			if got := f.ideal(r); got != idealReplies*firstByte+want ||
+				!strings.Contains(f.line(r), fmt.Sprintf("%d ideal-ns/op %.3f x-ideal", got, 3/got.Seconds())) {
+				t.Errorf("the second came after %s: ideal %s\n%s", wait, got, f.line(r))
+			}
+		})
+	}
+	one := &play{n: 1, files: make([]string, reads)}
+	one.child(1)
+	if got := one.followed(firstByte); got != 0 {
+		t.Errorf("one alone followed %s", got)
 	}
 }

@@ -146,7 +146,7 @@ func measure(ctx context.Context, l lab, o options) ([]string, error) {
 	}
 	var fanouts []fanout
 	for _, n := range o.sizes {
-		f := fanout{n: n, ideal: idealReplies * o.firstByte}
+		f := fanout{n: n, replies: idealReplies * o.firstByte}
 		for range o.runs {
 			r, err := l.undisturbed(func() (result, error) { return l.fanout(ctx, n) })
 			if err != nil {

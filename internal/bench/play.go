@@ -37,6 +37,17 @@ type play struct {
 	// asked: the children were asked for. Behind a summary the main agent's conversation begins anew, and
 	// the ends of 2,000 children fill its model's window.
 	asked atomic.Bool
+	// child1 and child2 are when the first requests of the first two children came.
+	child1, child2 atomic.Int64
+}
+
+// followed is the first byte that all children but one waited for, because what they begin with was cold and is worth
+// it; 0 if they did not.
+func (p *play) followed(firstByte time.Duration) time.Duration {
+	if p.child2.Load()-p.child1.Load() < firstByte.Nanoseconds() {
+		return 0
+	}
+	return firstByte
 }
 
 func (p *play) reply(r *modeltest.Request) modeltest.Reply {
@@ -64,6 +75,9 @@ func (p *play) reply(r *modeltest.Request) modeltest.Reply {
 }
 
 func (p *play) child(turn int) modeltest.Reply {
+	if now := time.Now().UnixNano(); turn == 1 && !p.child1.CompareAndSwap(0, now) {
+		p.child2.CompareAndSwap(0, now)
+	}
 	if turn > reads {
 		return modeltest.Text("The three files hold what was expected of them.")
 	}

@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -78,14 +79,41 @@ func TestForksShareBytes(t *testing.T) {
 				t.Errorf("%s is a %s and %s", name, s.Type, s.Status)
 			}
 			for _, r := range p.llm.of(s.ID) {
-				if r.Generation != 1 {
-					t.Errorf("%s: a request of generation %d", name, r.Generation)
+				if r.Generation != 1 || r.Agent.Origin != h.root {
+					t.Errorf("%s: a request of generation %d, from %s", name, r.Generation, r.Agent.Origin)
 				}
 			}
 		}
 		h.checkTree()
 		checkPrefix(t, p)
 	})
+}
+
+// TestForksKeepApart: what one fork is sent behind what all share is in no other one's requests, however many messages
+// they share.
+func TestForksKeepApart(t *testing.T) {
+	t.Parallel()
+	for shared := range 6 {
+		synctest.Test(t, func(t *testing.T) {
+			main := slices.Repeat([]troupe.Reply{call("Read:a")}, shared+1)
+			p := newHome(t).start(plays{
+				"main":   append(main, call("Agent:%A", "Agent:%B"), say("I wait")),
+				"main/A": reads(3), "main/B": reads(3),
+			}.reply).begin(troupe.Caps{MaxDepth: 2}).end()
+			for name, other := range map[string]string{"A": "B", "B": "A"} {
+				sent := p.llm.of(p.called(name).ID)
+				for i, r := range sent {
+					b := string(body(r))
+					if !strings.Contains(b, "help as "+name) || strings.Contains(b, "help as "+other) {
+						t.Errorf("%d shared: request %d of %s has another one's words", shared, i+1, name)
+					}
+				}
+				if len(sent) < 2 {
+					t.Errorf("%d shared: %s asked %d times", shared, name, len(sent))
+				}
+			}
+		})
+	}
 }
 
 // TestForkOutlivesItsProcess: a fork whose process was killed goes on with the bytes it had sent, although its parent's

@@ -51,6 +51,8 @@ type Opening struct {
 	Base *troupe.WorkspaceBase
 	// Since is when this process took the session's tree up.
 	Since time.Time
+	// Made is called once it was made, so that nothing in it is unknown; not where it was found. nil: nobody asks.
+	Made func()
 	// Progress is told now and then how many of its files are there, by one goroutine at a time; nil: nobody asks.
 	Progress func(done, all int)
 	// Fill has a hook make the folder at a path; nil: none does.
@@ -118,7 +120,7 @@ type place struct {
 	ends   bool         // the run is about to end, and opens it no more
 	last   bool         // it was saved for this end
 	open   bool         // the folder was found or made in this run
-	looked bool         // and all of it was looked at since: people may have changed it before
+	looked bool         // and it was made then, or all of it was looked at since: people may have changed it before
 	parked map[int]bool // calls that wait for it, by index
 	// closed is what came of the folder. It stands until something else than the end follows.
 	closed *troupe.WorkspaceResult
@@ -135,6 +137,7 @@ type inPlace struct {
 	saved  troupe.Checkpoint
 	closed troupe.WorkspaceResult
 	looked looked
+	made   bool // the folder, by this opening
 	ran    []troupe.HookRan
 	err    error
 	cut    bool // it failed as it was cut short: with the process, or by the end of the run
@@ -335,7 +338,7 @@ func (p *place) done(in inPlace) error {
 				in.base.Commit)
 			return nil
 		}
-		p.open, p.looked = true, false
+		p.open, p.looked = true, in.made && len(in.ran) == 0 // hooks may have written there
 		if turn.Keeps(&p.a.st) && base == nil {
 			return p.a.stage(troupe.WorkspaceReady{Base: in.base})
 		}

@@ -27,7 +27,8 @@ type folders struct {
 	fails map[string]error
 	takes map[string]time.Duration
 	base  string
-	files int // that a folder has: how many are there is told each tenth of a second
+	files int  // that a folder has: how many are there is told each tenth of a second
+	makes bool // a folder that is not there is said to be made
 }
 
 func newFolders() *folders {
@@ -76,6 +77,11 @@ func (f *folders) Open(ctx context.Context, o session.Opening) (troupe.Workspace
 		<-time.After(time.Second / 10)
 		o.Progress(done+1, f.files)
 	}
+	f.mu.Lock()
+	if f.makes && !f.there[o.Session.Workspace.Owner] {
+		o.Made()
+	}
+	f.mu.Unlock()
 	base := troupe.WorkspaceBase{Commit: cmp.Or(f.base, "base of "+o.Session.Workspace.Name)}
 	return base, f.does(ctx, "open", o.Session, "")
 }
@@ -571,6 +577,42 @@ func TestPlaceLost(t *testing.T) {
 
 func (f *folders) Merge(context.Context, troupe.Session, session.Into) (session.Merge, error) {
 	return session.Merge{}, errors.ErrUnsupported
+}
+
+// TestPlaceMade: nothing is unknown in a folder that was just made, so that its first checkpoint is of what was
+// changed.
+// One that was found, as after a kill, is looked at as a whole, and so is one into which hooks may have written.
+func TestPlaceMade(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change func(*folders, *process)
+		want   string
+	}{
+		"made":  {func(*folders, *process) {}, " save Tree /trees/Tree/a"},
+		"found": {func(f *folders, _ *process) { f.makes = false }, " save Tree all"},
+		"of hooks": {func(f *folders, p *process) {
+			p.deps = func(d *session.Deps) {
+				d.Workspaces, d.Profiles = f, withHooks{inherits{p}, slowAt(troupe.HookWorktreeCreate)}
+			}
+		}, " save Tree all"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h, f := newHome(t), newFolders()
+			f.makes = true
+			model := plays{"main": {call("Agent:^Tree"), say("ok")},
+				"main/Tree": {call("Edit:writes /trees/Tree/a"), say("all done")}}.reply
+			p := h.start(model, f.with, func(p *process) { tt.change(f, p) })
+			p.begin(troupe.Caps{MaxDepth: 1})
+			p.end()
+			saves := slices.DeleteFunc(slices.Clone(f.notes), func(n string) bool {
+				return !strings.Contains(n, " save Tree ") || strings.HasSuffix(n, "done") ||
+					strings.HasSuffix(n, "short")
+			})
+			if len(saves) == 0 || !strings.HasSuffix(saves[len(saves)-1], tt.want) {
+				t.Errorf("%s: %q\n%s", name, saves, strings.Join(f.notes, "\n"))
+			}
+		})
+	}
 }
 
 // TestPlaceSavesFirst: what the calls of a reply have changed is saved before a call of the next one changes anything;

@@ -75,6 +75,7 @@ func (p *place) opens(ctx context.Context, ph placeHooks, o Opening, in *inPlace
 			return err
 		}
 	}
+	o.Made = func() { in.made = true }
 	if in.base, in.err = p.a.h.d.Workspaces.Open(ctx, o); in.err == nil && !filled {
 		if o.Fill != nil { // it was there: a process died before the log had it
 			ph.m.Fields["must_create"] = false

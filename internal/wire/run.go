@@ -73,7 +73,9 @@ type Role struct {
 	// Worktree has it work in a worktree of its own; "" is one whose name is made up. nil: it works in Cwd, or as Agent
 	// says.
 	Worktree *string `json:"worktree,omitempty"`
-	Agents   string  `json:"agents,omitempty"`
+	// Workspace is where it works, before what Agent says; "": as that says, or in Worktree.
+	Workspace troupe.WorkspaceKind `json:"workspace,omitempty" enum:"worktree,copy,shared_rw,shared_ro,isolated,empty"`
+	Agents    string               `json:"agents,omitempty"`
 	// Team has it lead a team from its birth on.
 	Team *NewTeam `json:"team,omitempty"`
 }

@@ -199,6 +199,7 @@ func TestFlagsOfABirth(t *testing.T) {
 			"the limit of time":             func(b *wire.Begin) { b.MaxMS = 1000 },
 			"appended to the system prompt": func(b *wire.Begin) { b.AppendText = "x" },
 			"the worktree":                  func(b *wire.Begin) { b.Worktree = new("z") },
+			"where it works":                func(b *wire.Begin) { b.Workspace = troupe.WorkspaceCopy },
 		} {
 			b := b
 			b.Continue = true

@@ -70,9 +70,9 @@ func (ts *trees) begin(ctx context.Context, b wire.Begin, deltas bool) (*tree, e
 		ts.next.Worktree = new(string) // its name is taken too
 	}
 	if goes {
-		own := ts.next.Worktree
+		own, kind := ts.next.Worktree, ts.next.Workspace
 		ts.next = resumable(ts.next)
-		ts.next.Worktree = own // of those that will be new
+		ts.next.Worktree, ts.next.Workspace = own, kind // of those that will be new
 	}
 	t := &tree{trees: ts, root: begun.Root, warnings: begun.Warnings, before: begun.Before}
 	return t, t.follow(ctx, begun.After, deltas)
@@ -81,6 +81,7 @@ func (ts *trees) begin(ctx context.Context, b wire.Begin, deltas bool) (*tree, e
 // resumable is without what is for the birth of the first session; one that goes on has its own.
 func resumable(b wire.Begin) wire.Begin {
 	b.Name, b.Agent, b.AppendText, b.MaxTurns, b.MaxMS, b.Worktree = "", "", "", 0, 0, nil
+	b.Workspace = ""
 	return b
 }
 

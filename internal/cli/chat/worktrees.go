@@ -59,8 +59,10 @@ func worktreeText(v *conversation, w troupe.Workspace) string {
 // wantsPlace is where the next conversation will work, for the line that greets; "" if in the folder.
 func wantsPlace(b wire.Begin) string {
 	switch {
-	case b.Worktree == nil || b.Resume != "" || b.Continue:
+	case b.Resume != "" || b.Continue || b.Worktree == nil && b.Workspace == "":
 		return ""
+	case b.Worktree == nil:
+		return "filesystem " + console.Line(string(b.Workspace), 0)
 	case *b.Worktree == "":
 		return "in a worktree of its own"
 	}

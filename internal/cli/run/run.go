@@ -46,6 +46,8 @@ type flags struct {
 	ask     time.Duration
 	// worktree is the name of the session's own; "" if it has none, anyWorktree if any name will do.
 	worktree string
+	// isolation and filesystem say where the session works, as in a call of Agent; "": as its type says.
+	isolation, filesystem string
 	// coordinator: the session has others do all work.
 	coordinator bool
 	// teammates is where members of a team are shown; "": as the settings say.
@@ -128,6 +130,10 @@ func configure(cmd *cobra.Command, c *console.Console, run carrying) {
 		"Where members of a team are shown: auto, tmux, iterm2 or in-process (`troupe docs teams`)")
 	fs.StringVarP(&f.worktree, "worktree", "w", "",
 		"Work in a git worktree of the session's own, called NAME if that is given: --worktree [NAME]")
+	fs.StringVar(&f.isolation, "isolation", "", "How far the session is kept from this folder: worktree, copy or none "+
+		"(default: as its agent says)")
+	fs.StringVar(&f.filesystem, "filesystem", "", "Which files the session works on: shared_rw, shared_ro, isolated "+
+		"or empty (default: as its agent says)")
 	fs.Lookup("worktree").NoOptDefVal = anyWorktree
 	completions(cmd, c)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -144,7 +150,10 @@ func configure(cmd *cobra.Command, c *console.Console, run carrying) {
 		return nil
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		args = f.inWorktree(args)
+		args, err := f.inWorktree(args)
+		if err != nil {
+			return err
+		}
 		if f.coordinator {
 			if cmd.Flags().Changed("agent") {
 				return console.Usage("--coordinator is --agent %s; give one of the two", wire.AgentCoordinator)
@@ -154,6 +163,7 @@ func configure(cmd *cobra.Command, c *console.Console, run carrying) {
 		// An empty value is most often a variable that was not set. Taken for no flag, it
 		// would begin a new session where an old one was meant to go on.
 		for _, name := range [...]string{"resume", "name", "model", "effort", "agent", "cwd", "permission-mode",
+			"isolation", "filesystem",
 			"output-format", "output-schema",
 			"input-format", "teammate-mode"} {
 			if fl := cmd.Flag(name); fl.Changed && fl.Value.String() == "" {
@@ -199,6 +209,8 @@ func completions(cmd *cobra.Command, c *console.Console) {
 		"effort":          console.OneOf(efforts...),
 		"output-format":   console.OneOf(formatText, formatJSON, formatStream),
 		"input-format":    console.OneOf(formatWords, formatStream),
+		"isolation":       console.OneOf("worktree", "copy", "none"),
+		"filesystem":      console.OneOf("shared_rw", "shared_ro", "isolated", "empty"),
 		"permission-mode": console.OneOf(modes...), "teammate-mode": console.OneOf(teammateModes()...),
 		"model": c.Models, "fallback-model": c.Models, "resume": c.Sessions, "agent": c.Agents,
 	} {
@@ -225,15 +237,25 @@ func (f flags) named(args []string) (rest []string, name string) {
 	return args, ""
 }
 
-// inWorktree says what session is begun in a worktree of its own, and returns the arguments without its name.
-func (f *flags) inWorktree(args []string) []string {
-	if f.worktree == "" {
-		return args
+// inWorktree says where a new session works, in a worktree of its own or elsewhere, and returns the arguments without
+// its name.
+func (f *flags) inWorktree(args []string) ([]string, error) {
+	kind, err := troupe.ParsePlace(f.isolation, f.filesystem, "--isolation", "--filesystem")
+	if err != nil {
+		return nil, console.Usage("%v", err)
+	}
+	if f.begin.Workspace = kind; f.worktree == "" {
+		return args, nil
+	}
+	if kind != "" && kind != troupe.WorkspaceTree && kind != troupe.WorkspaceIsolated {
+		return nil, console.Usage("--worktree is --isolation worktree, and the session is to have %s; give one of "+
+			"the two",
+			kind)
 	}
 	rest, name := f.named(args)
 	name = cmp.Or(name, strings.TrimSpace(f.worktree))
 	f.begin.Worktree = &name
-	return rest
+	return rest, nil
 }
 
 // talks reports whether a conversation is wanted: words on a terminal, or lines of words from

@@ -230,9 +230,10 @@ func TestResponsesMessages(t *testing.T) {
 func TestResponsesRequest(t *testing.T) {
 	t.Parallel()
 	p, s := serveResponses(t, always(modeltest.Text("ok")), modeltest.Options{Midway: true})
+	origins := map[troupe.SessionID]troupe.SessionID{"s-1": "s-1", "fork-1": "s-1", "fork-2": "s-1"}
 	ask := func(session troupe.SessionID, msgs ...troupe.Message) model.Request {
 		r := conversation(t, p, 4, msgs...)
-		r.Agent.Session = session
+		r.Agent.Session, r.Agent.Origin = session, origins[session]
 		if _, err := p.Stream(t.Context(), r, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -244,6 +245,8 @@ func TestResponsesRequest(t *testing.T) {
 	ask("s-1", says(troupe.User, troupe.Text("other")))
 	ask("s-2", says(troupe.User, troupe.Text("another")))
 	ask("", says(troupe.User, troupe.Text("no session")))
+	ask("fork-1", says(troupe.User, troupe.Text("a part of it")))
+	ask("fork-2", says(troupe.User, troupe.Text("another part")))
 	var keys []string
 	for i, got := range s.Requests() {
 		var body struct {
@@ -263,6 +266,9 @@ func TestResponsesRequest(t *testing.T) {
 	}
 	if keys[0] == "" || keys[0] != keys[1] || keys[0] == keys[2] || keys[3] != "" || strings.Contains(keys[0], "s-1") {
 		t.Errorf("keys %q", keys)
+	}
+	if keys[4] != keys[0] || keys[5] != keys[0] { // the machine that has read what their parent was told
+		t.Errorf("forks of one parent have the keys %q, and it has %q", keys[4:], keys[0])
 	}
 }
 

@@ -123,23 +123,11 @@ func Decode(input string) (troupe.Spawn, error) {
 
 // kind is the workspace that both words mean together.
 func (p place) kind() (troupe.WorkspaceKind, error) {
-	isolation, err := troupe.ParseIsolation(p.isolation)
+	kind, err := troupe.ParsePlace(p.isolation, p.filesystem, "`isolation`", "`filesystem`")
 	if err != nil {
-		return "", &tool.InputError{Tool: Name, Problem: "`isolation` " + err.Error()}
+		return "", &tool.InputError{Tool: Name, Problem: err.Error()}
 	}
-	files, err := troupe.ParseFilesystem(p.filesystem)
-	if err != nil {
-		return "", &tool.InputError{Tool: Name, Problem: "`filesystem` " + err.Error()}
-	}
-	switch {
-	case isolation == "" || isolation == files:
-		return files, nil
-	case files == "", files == troupe.WorkspaceIsolated && isolation.Made():
-		return isolation, nil
-	}
-	return "", &tool.InputError{Tool: Name, Problem: "`isolation` " + p.isolation + " and `filesystem` " +
-		p.filesystem +
-		" contradict each other; give one of them"}
+	return kind, nil
 }
 
 // back is what becomes of the work. Where the call itself says that the agent has no folder of its own there is none.

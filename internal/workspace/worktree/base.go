@@ -36,7 +36,7 @@ func (p place) base(ctx context.Context, r repo, c *caller, rec *record, m Makin
 		return baseGone(rec.Base)
 	}
 	if !there {
-		if err := p.roomFor(needOf(c)); err != nil {
+		if err := p.roomFor(wantsOf(p.k, indexed(c), 0, c.common)...); err != nil {
 			return err
 		}
 		if rec.Base, err = p.k.present(ctx, p, r, c, m); err != nil {
@@ -128,6 +128,13 @@ func (k *Keeper) present(ctx context.Context, p place, r repo, c *caller, m Maki
 		return b, err
 	}
 	b.Left = append(modules, leave(k, c.top, &s, m.Hidden)...)
+	wants, err := counted(ctx, k, r, c, s)
+	if err == nil {
+		err = p.roomFor(wants...)
+	}
+	if err != nil {
+		return b, err
+	}
 	if err := nameOld(ctx, r, &b); err != nil {
 		return b, err
 	}

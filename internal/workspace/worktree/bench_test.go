@@ -181,17 +181,37 @@ func besideGit(bm *testing.B, at *bench) {
 	})
 }
 
-// BenchmarkSave is a checkpoint of one changed file in 10,000, which is known to have changed or not.
+// BenchmarkSave is a checkpoint of one changed file in 10,000, which is known to have changed or not: the first one
+// after the folder was made, and those after it.
 func BenchmarkSave(bm *testing.B) {
 	b := many(bm, 10_000)
 	ws := b.made("saved")
-	path, n := filepath.Join(ws.Top, "d1/e0/f1.go"), 0
-	for name, known := range map[string][]string{"known": {path}, "unknown": nil} {
+	n := 0
+	for name, known := range map[string]bool{"known": true, "unknown": false} {
+		save := func(ws troupe.Workspace) {
+			n++
+			path := filepath.Join(ws.Top, "d1/e0/f1.go")
+			put(bm, path, fmt.Sprintln(n))
+			var changed []string
+			if known {
+				changed = []string{path}
+			}
+			b.save(ws, changed...)
+		}
 		bm.Run(name, func(bm *testing.B) {
 			for bm.Loop() {
-				n++
-				put(bm, path, fmt.Sprintln(n))
-				b.save(ws, known...)
+				save(ws)
+			}
+		})
+		bm.Run(name+"/first", func(bm *testing.B) {
+			for bm.Loop() {
+				bm.StopTimer()
+				ws := b.made(fmt.Sprintf("first%d", n))
+				bm.StartTimer()
+				save(ws)
+				bm.StopTimer()
+				b.close(ws)
+				bm.StartTimer()
 			}
 		})
 	}

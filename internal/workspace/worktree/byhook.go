@@ -73,7 +73,7 @@ func (p place) takeOver(ctx context.Context, r repo, rec *record, m Making) erro
 		return err
 	}
 	rec.Inode, rec.Born = inode(info), bornAt(p.ws.Top)
-	if err := p.roomFor(size(p.ws.Top)); err != nil {
+	if err := p.roomFor(want{p.k.data, size(p.ws.Top) + spare}); err != nil {
 		return err
 	}
 	if err := os.Remove(filepath.Join(p.repo, "index")); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -125,17 +125,23 @@ func excluding(exclude []byte, links []string) []byte {
 // includeFile names ignored files that each worktree gets a copy of, as .gitignore does.
 const includeFile = ".worktreeinclude"
 
+// included are the files that it names; nil without it.
+func included(ctx context.Context, r repo, of string) ([]string, error) {
+	if info, err := os.Lstat(filepath.Join(of, includeFile)); err != nil || !info.Mode().IsRegular() {
+		return nil, nil
+	}
+	list, err := r.on(of).out(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-from="+includeFile)
+	return append([]string{}, fields(list)...), err
+}
+
 func (p place) include(ctx context.Context, r repo, root *os.Root, rec *record, m Making) error {
 	rec.Carried = nil
-	if info, err := os.Lstat(filepath.Join(p.ws.Of, includeFile)); err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	list, err := r.on(p.ws.Of).out(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-from="+includeFile)
-	if err != nil {
+	names, err := included(ctx, r, p.ws.Of)
+	if err != nil || names == nil {
 		return err
 	}
 	rec.Carried = map[string]string{}
-	for _, name := range fields(list) {
+	for _, name := range names {
 		from := filepath.Join(p.ws.Of, name)
 		info, err := lookAt(p.ws.Of, name)
 		if err != nil || !info.Mode().IsRegular() || troupe.Within(from, p.k.folders) || troupe.Within(from, p.k.data) {

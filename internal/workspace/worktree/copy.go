@@ -27,7 +27,8 @@ func (p place) baseOfCopy(ctx context.Context, r repo, rec *record, m Making) er
 	}
 	b := troupe.WorkspaceBase{}
 	if p.ws.Kind == troupe.WorkspaceCopy {
-		if err := p.roomFor(2 * size(p.ws.From)); err != nil { // in the keeper, and in the folder
+		all := size(p.ws.From)
+		if err := p.roomFor(want{p.k.data, all + little}, want{p.k.folders, all + spare}); err != nil {
 			return err
 		}
 		s, err := r.scan(ctx, p.ws.From)

@@ -17,18 +17,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	b.git(b.dir, "add", "-A")
 	b.git(b.dir, "commit", "-qm", "many")
-	small := filepath.Join(b.home, "small")
-	if err := os.Mkdir(small, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mount("tmpfs", small, "tmpfs", 0, "size=1m"); err != nil {
-		t.Skip("no small disk can be made here: ", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(small, syscall.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
+	small := b.smallDisk(t, "small", "1")
 	b.k = New(Options{Data: filepath.Join(small, "data"), Folders: filepath.Join(small, "folders"),
 		Environ: b.environ()})
 	b.k.free = func(string) (int64, bool) { return 0, false }

@@ -76,6 +76,7 @@ type Making struct {
 	// Link are the names of ignored folders that lead to the caller's. Others are left out.
 	Link     []string
 	Progress func(done, all int)
+	Made     func() // is called once it was made, and not where it was found; nil: nobody asks
 	// Base is what the workspace began with before, and begins with again; nil: that is not known.
 	Base *troupe.WorkspaceBase
 	// Since is when this process took up the sessions that may work there: locks of git in the agent's repository that
@@ -253,6 +254,8 @@ func (p place) open(ctx context.Context, rec *record, m Making) error {
 		unlockAgent(p, m.Since)
 	} else if err := p.make(ctx, rec, m); err != nil {
 		return err
+	} else if m.Made != nil {
+		m.Made()
 	}
 	rec.State = made
 	rec.Opened++

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,7 +28,7 @@ const livesIn = "TROUPE_WORKTREE_TEST_LIVES_IN"
 func TestMain(m *testing.M) {
 	if home := os.Getenv(livesIn); home != "" {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-		live := newLife(home, true).forEver
+		live := func(ctx context.Context) error { return forEver(ctx, home) }
 		if one := os.Getenv(opens); one != "" {
 			live = func(ctx context.Context) error { return openOne(ctx, home, one) }
 		}
@@ -42,25 +43,60 @@ func TestMain(m *testing.M) {
 // slots is how many agents are at work side by side.
 const slots = 2
 
+// The phases in which a process is to be killed. Between them it does what is short, such as writing a line.
+const (
+	inCreation = "creation" // from the caller's repository to the folder
+	inCommit   = "commit"   // the agent's own git, and the commit of what it left
+	inFetch    = "fetch"    // from the agent's repository to the keeper, and from there to the caller's
+	inRemoval  = "removal"  // of the folder, once all is handed over
+	inMerge    = "merge"    // into the caller's folder
+)
+
+func phases() []string { return []string{inCreation, inCommit, inFetch, inRemoval, inMerge} }
+
 // life is what one process does with the workspaces of a home. What it has done of each it notes in a file of its own,
 // as a session does in its log, and only after it was done: the next process reads there where to go on.
 type life struct {
 	bench
-	aloud  bool       // each step is told, for a parent that kills at one of them
-	folder sync.Mutex // the caller's files are one at a time's to write, as the gate has it
+	slot   int
+	phase  string
+	aloud  bool        // each step is told, for a parent that kills at one of them
+	folder *sync.Mutex // the caller's files are one at a time's to write, as the gate has it
 }
 
-func newLife(home string, aloud bool) *life {
-	l := &life{bench: bench{home: home, dir: filepath.Join(home, "project")}, aloud: aloud}
+func newLife(home string) *life {
+	l := &life{bench: bench{home: home, dir: filepath.Join(home, "project")}, folder: &sync.Mutex{}}
 	l.k = l.keeper()
-	l.k.step = func(name string) error { l.tell(name); return nil }
+	l.k.step = func(name string) error {
+		switch {
+		case name == "looked" && l.phase == inFetch: // all is brought, and the files have their turn
+			l.phase = ""
+		case name == "committed", name == "transferred":
+			l.phase = inFetch
+		case name == "handed":
+			l.phase = inRemoval
+		}
+		l.tell(name)
+		return nil
+	}
 	return l
 }
 
+// tell says what was done, and in which phase the slot is now.
 func (l *life) tell(what string) {
 	if l.aloud {
-		fmt.Println(what)
+		fmt.Printf("%d/%s/%s\n", l.slot, l.phase, what)
 	}
+}
+
+// in does something that is a phase from its beginning on.
+func (l *life) in(phase string, do func() error) error {
+	l.phase = phase
+	l.tell("begun")
+	err := do()
+	l.phase = ""
+	l.tell("ended")
+	return err
 }
 
 // deed is the log of one workspace.
@@ -84,10 +120,13 @@ func (l *life) note(d *deed) error {
 }
 
 // forEver begins one workspace after the other in each slot, behind what was left in the middle.
-func (l *life) forEver(ctx context.Context) error {
+func forEver(ctx context.Context, home string) error {
 	errs := make(chan error)
+	var folder sync.Mutex
 	for slot := range slots {
 		go func() {
+			l := newLife(home)
+			l.slot, l.aloud, l.folder = slot, true, &folder
 			for n := 0; ; n++ {
 				if err := l.one(ctx, fmt.Sprintf("agent-%d-%d", slot, n)); err != nil {
 					errs <- err
@@ -143,7 +182,11 @@ func (l *life) read(name string) (*deed, error) {
 // work is a run of an agent: the folder, what is done in it, and the end.
 func (l *life) work(ctx context.Context, d *deed) error {
 	ws := d.Workspace
-	base, err := l.k.Open(ctx, ws, Making{Base: d.Base})
+	var base troupe.WorkspaceBase
+	err := l.in(inCreation, func() (err error) {
+		base, err = l.k.Open(ctx, ws, Making{Base: d.Base})
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -164,7 +207,11 @@ func (l *life) work(ctx context.Context, d *deed) error {
 			return err
 		}
 	}
-	res, err := l.k.Close(ctx, ws, Ending{Message: "end"})
+	var res troupe.WorkspaceResult
+	err = l.in(inCommit, func() (err error) {
+		res, err = l.k.Close(ctx, ws, Ending{Message: "end"})
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
@@ -204,13 +251,18 @@ func (l *life) turn(ctx context.Context, ws troupe.Workspace, n int, line string
 		commands = [][]string{{"add", name}}
 	}
 	for _, args := range commands {
-		if err := l.commands(ctx, ws, args...); err != nil {
+		if err := l.in(inCommit, func() error { return l.commands(ctx, ws, args...) }); err != nil {
 			return err
 		}
-		l.tell("git")
 	}
-	_, err = l.k.Save(ctx, ws, changed, "")
-	return err
+	save := func() error {
+		_, err := l.k.Save(ctx, ws, changed, "")
+		return err
+	}
+	if n < 2 { // it has a commit that the keeper lacks
+		return l.in(inFetch, save)
+	}
+	return save()
 }
 
 // commands runs the agent's own git. What one that was killed left locked its agent unlocks, once it is sure that none
@@ -259,25 +311,29 @@ func locksIn(top string) (locks []string, err error) {
 func (l *life) merged(ctx context.Context, ws troupe.Workspace) error {
 	l.folder.Lock()
 	defer l.folder.Unlock()
-	m, err := l.k.Merge(ctx, ws, Into{})
-	if err != nil || len(m.Conflicts) > 0 {
-		return errors.Join(err, fmt.Errorf("conflicts: %+v", m.Conflicts))
-	}
-	l.tell("computed")
-	_, err = Apply(l.dir, m.Changes)
-	l.tell("applied")
-	return err
+	return l.in(inMerge, func() error {
+		m, err := l.k.Merge(ctx, ws, Into{})
+		if err != nil || len(m.Conflicts) > 0 {
+			return errors.Join(err, fmt.Errorf("conflicts: %+v", m.Conflicts))
+		}
+		l.tell("computed")
+		_, err = Apply(l.dir, m.Changes)
+		l.tell("applied")
+		return err
+	})
 }
 
 // TestReallyKilled kills processes that make, save, end and merge workspaces, at moments that a seed draws, with the
-// git that they run or without it. Whatever a process had written before is in a kept ref in the end, every repository
-// is whole, and what was merged is in the caller's folder. TROUPE_ALL_WORKTREES=1 has 60 kills, TROUPE_KILLS_SEED
-// repeats a run as far as moments can be repeated.
+// git that they run or without it: each second time in the middle of the phase whose turn it is, until each of the five
+// was hit. After each kill every repository is whole, the agents' own and the keepers' included, and a ref of a keeper
+// or of the caller has each line that was saved. In the end whatever a process had written is in a kept ref of the
+// caller's, and what was merged is in its folder. TROUPE_ALL_WORKTREES=1 has 200 kills, TROUPE_KILLS_SEED repeats a run
+// as far as moments can be repeated.
 func TestReallyKilled(t *testing.T) {
 	t.Parallel()
-	kills := 10
+	kills := 50
 	if os.Getenv(allWorktrees) != "" {
-		kills = 60
+		kills = 200
 	}
 	seed := randv2.Uint64()
 	if s, err := strconv.ParseUint(os.Getenv("TROUPE_KILLS_SEED"), 10, 64); err == nil {
@@ -289,24 +345,50 @@ func TestReallyKilled(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(b.home, "deeds"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	behind := map[string]int{}
-	for n := range kills {
-		at := b.killOne(rng.IntN(60), time.Duration(rng.IntN(15_000))*time.Microsecond, rng.IntN(2) == 0)
-		behind[at]++
-		b.fsck(filepath.Join(b.dir, ".git"))
+	hit, agents := map[string]int{}, 0
+	missed := func() string {
+		for _, phase := range phases() {
+			if hit[phase] == 0 {
+				return phase
+			}
+		}
+		return ""
+	}
+	for n := 0; n < kills || missed() != "" && n < 2*kills+100; n++ {
+		want := ""
+		if n >= kills {
+			want = missed()
+		} else if n%2 == 0 {
+			want = phases()[n/2%len(phases())]
+		}
+		group := rng.IntN(2) == 0
+		var at []string
+		if want == "" {
+			at = b.killOne(group, rng.IntN(60), "", time.Duration(rng.IntN(15_000))*time.Microsecond)
+		} else {
+			at = b.killOne(group, rng.IntN(4), want, time.Duration(rng.IntN(5_000))*time.Microsecond)
+		}
+		for _, phase := range at {
+			hit[phase]++
+		}
+		agents += b.wholeNow()
 		if n%3 == 2 {
 			b.git(b.dir, "gc", "-q", "--prune=now")
 		}
 		if t.Failed() {
-			t.Fatalf("after kill %d, behind %q", n, at)
+			t.Fatalf("after kill %d, in %q", n, at)
 		}
 	}
-	t.Logf("killed behind: %v", behind)
+	t.Logf("killed in: %v; repositories of agents that were looked at: %d", hit, agents)
+	if phase := missed(); phase != "" || agents == 0 {
+		t.Errorf("no kill in %q; %d repositories of agents", phase, agents)
+	}
 	b.allThere()
 }
 
-// killOne has a process live, kills it a while after it has told of so many steps, and says which was the last.
-func (b *bench) killOne(steps int, after time.Duration, group bool) (last string) {
+// killOne has a process live, kills it a while after it has told of so many steps, of those that begin a phase if one
+// is wanted, and says in which phases its slots were.
+func (b *bench) killOne(group bool, steps int, phase string, after time.Duration) (at []string) {
 	b.t.Helper()
 	cmd := exec.CommandContext(b.t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), livesIn+"="+b.home)
@@ -322,11 +404,19 @@ func (b *bench) killOne(steps int, after time.Duration, group bool) (last string
 	if group {
 		victim = -victim
 	}
+	was := make([]string, slots)
 	sc := bufio.NewScanner(out)
-	for n := 0; sc.Scan(); n++ {
-		last = sc.Text()
-		if strings.HasPrefix(last, "ERROR") {
-			b.t.Error(last)
+	for n := 0; sc.Scan(); {
+		told := strings.Split(sc.Text(), "/")
+		slot, err := strconv.Atoi(told[0])
+		if len(told) != 3 || err != nil {
+			b.t.Error(sc.Text())
+			continue
+		}
+		begins := told[1] != "" && told[1] != was[slot]
+		was[slot] = told[1]
+		if phase != "" && !(begins && told[1] == phase) {
+			continue
 		}
 		if n == steps {
 			timer := time.NewTimer(after)
@@ -335,24 +425,64 @@ func (b *bench) killOne(steps int, after time.Duration, group bool) (last string
 				b.t.Error(err)
 			}
 		}
+		n++
 	}
 	if err := cmd.Wait(); err == nil {
 		b.t.Error("it was not killed")
 	}
-	return last
+	return slices.DeleteFunc(was, func(phase string) bool { return phase == "" })
+}
+
+// wholeNow holds every repository to what must be so directly after a kill, and says how many were agents' own.
+func (b *bench) wholeNow() (agents int) {
+	b.t.Helper()
+	b.fsck(filepath.Join(b.dir, ".git"))
+	l := newLife(b.home)
+	l.t = b.t
+	var handed []string
+	for _, name := range l.names() {
+		d, err := l.read(name)
+		if err != nil {
+			b.t.Error(err)
+			continue
+		}
+		if own := filepath.Join(d.Workspace.Top, ".git"); there(own) {
+			b.fsck(own)
+			agents++
+		}
+		keeper := filepath.Join(b.k.data, string(d.Workspace.Owner), "repo.git")
+		switch {
+		case d.Closed:
+			handed = append(handed, d.Lines...)
+		case d.Base != nil:
+			b.fsck(keeper)
+			b.has(keeper, d.Lines)
+		}
+	}
+	b.has(b.dir, handed)
+	return agents
+}
+
+// names are the workspaces that were begun.
+func (l *life) names() (names []string) {
+	paths, err := filepath.Glob(l.deedOf("*"))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for _, path := range paths {
+		names = append(names, strings.TrimSuffix(filepath.Base(path), ".json"))
+	}
+	return names
 }
 
 // allThere ends what is left in the middle, and looks for all that was ever told to be written.
 func (b *bench) allThere() {
 	b.t.Helper()
-	l := newLife(b.home, false)
-	names, err := filepath.Glob(l.deedOf("*"))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	l := newLife(b.home)
+	l.t = b.t
 	var lines []string
-	for _, path := range names {
-		name := strings.TrimSuffix(filepath.Base(path), ".json")
+	names := l.names()
+	for _, name := range names {
 		if err := l.one(b.t.Context(), name); err != nil {
 			b.t.Error(err)
 			continue

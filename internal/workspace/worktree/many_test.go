@@ -2,7 +2,6 @@ package worktree
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -78,13 +77,10 @@ func (c *crowd) collects() (stop func() error) {
 }
 
 // TestPains28: many agents that commit, stash, are saved, end and merge at once on one repository, which is collected
-// meanwhile, all get there, and every line of theirs is in a kept ref. TROUPE_ALL_WORKTREES=1 has 50 of them.
+// meanwhile, all get there, and every line of theirs is in a kept ref.
 func TestPains28(t *testing.T) {
 	t.Parallel()
-	many := 16
-	if os.Getenv(allWorktrees) != "" {
-		many = 50
-	}
+	const many = 50
 	c := &crowd{bench: newBench(t), lines: make([][]string, many)}
 	c.keepers = []*Keeper{c.k, c.keeper()}
 	all := make([]troupe.Workspace, many)

@@ -20,7 +20,7 @@ func openOne(ctx context.Context, home, one string) error {
 	if err := json.Unmarshal([]byte(one), &ws); err != nil {
 		return err
 	}
-	_, err := newLife(home, false).k.Open(ctx, ws, Making{})
+	_, err := newLife(home).k.Open(ctx, ws, Making{})
 	return err
 }
 

@@ -37,7 +37,7 @@ func (k *Keeper) Plan(ctx context.Context, w Wish) (troupe.Workspace, error) {
 	}
 	ws := troupe.Workspace{Kind: w.Kind, Owner: w.Owner, From: from, Of: from, Top: from, Folder: from}
 	around := top(from)
-	need := int64(-1)
+	var needs []want
 	switch w.Kind {
 	case troupe.WorkspaceReadOnly:
 		if around != "" {
@@ -55,7 +55,7 @@ func (k *Keeper) Plan(ctx context.Context, w Wish) (troupe.Workspace, error) {
 				Hint:    copyHint + "; a hook of WorktreeCreate can make worktrees with another version control"}
 		}
 		ws.Of = around
-		if need, err = k.asked.needs(ctx, k, around); err != nil {
+		if needs, err = k.asked.needs(ctx, k, around); err != nil {
 			return none, err
 		}
 	case troupe.WorkspaceCopy, troupe.WorkspaceEmpty:
@@ -75,7 +75,7 @@ func (k *Keeper) Plan(ctx context.Context, w Wish) (troupe.Workspace, error) {
 	if err := p.free(); err != nil {
 		return none, err
 	}
-	if err := p.roomFor(need); err != nil {
+	if err := p.roomFor(needs...); err != nil {
 		return none, err
 	}
 	return ws, nil

@@ -22,7 +22,7 @@ type answer struct {
 	files []string // whose marks are looked at
 	marks string
 	at    time.Time
-	need  int64 // what its files take on a disk, -1 if that is not known
+	needs []want
 }
 
 // answers keeps the last one. It is safe for concurrent use.
@@ -31,29 +31,34 @@ type answers struct {
 	last answer
 }
 
-// needs finds out whether there can be a worktree of a repository, and how much room it needs; -1 if that is not known.
-// All births of one reply ask for it, and git takes some 30 ms to say so. A no is not kept: who mends what it names and
-// asks again is not to read the old reason.
-func (s *answers) needs(ctx context.Context, k *Keeper, of string) (int64, error) {
+// needs finds out whether there can be a worktree of a repository, and what it takes where. All births of one reply ask
+// for it, and git takes some 30 ms to say so. A no is not kept: who mends what it names and asks again is not to read
+// the old reason.
+func (s *answers) needs(ctx context.Context, k *Keeper, of string) ([]want, error) {
 	s.mu.Lock()
 	a := s.last
 	s.mu.Unlock()
 	if age := k.now().Sub(a.at); a.of == of && age >= 0 && age < answerFresh && a.holds() {
-		return a.need, nil
+		return a.needs, nil
 	}
 	c, err := k.callerOf(ctx, of)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	modules, err := c.supported(ctx, k.environ)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	a = answer{of: of, need: needOf(c), at: k.now(), dirs: []string{c.dir, c.common}, files: []string{
+	needs, err := planned(ctx, k, c)
+	if err != nil {
+		return nil, err
+	}
+	a = answer{of: of, needs: needs, at: k.now(), dirs: []string{c.dir, c.common}}
+	a.files = []string{
 		filepath.Join(of, ".git"), filepath.Join(of, ".gitattributes"), filepath.Join(c.dir, "HEAD"),
 		filepath.Join(c.dir, "index"), filepath.Join(c.dir, "config.worktree"), filepath.Join(c.common, "config"),
 		filepath.Join(c.common, "info", "attributes"), c.settings["core.attributesfile"],
-	}}
+	}
 	if home := homeOf(k.environ); home != "" {
 		a.files = append(a.files, filepath.Join(home, ".gitconfig"), filepath.Join(home, ".config", "git", "config"))
 	}
@@ -63,7 +68,7 @@ func (s *answers) needs(ctx context.Context, k *Keeper, of string) (int64, error
 		s.last = a
 		s.mu.Unlock()
 	}
-	return a.need, nil
+	return a.needs, nil
 }
 
 // holds reports whether the repository is as it was, as far as its files tell: what an agent could put where git reads

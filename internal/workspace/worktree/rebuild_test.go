@@ -104,3 +104,21 @@ func TestCallerIsGone(t *testing.T) {
 		t.Errorf("back again: %+v", res)
 	}
 }
+
+// TestMadeIsTold: a folder that is made, for the first time or again, is told to be, and one that is found is not.
+func TestMadeIsTold(t *testing.T) {
+	b := newBench(t)
+	ws := b.plan("told")
+	for _, want := range []bool{true, false, true} {
+		made := false
+		if _, err := b.k.Open(t.Context(), ws, Making{Made: func() { made = true }}); err != nil || made != want {
+			t.Errorf("made: %v, want %v (%v)", made, want, err)
+		}
+		if !want {
+			b.save(ws)
+			if err := os.RemoveAll(ws.Top); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

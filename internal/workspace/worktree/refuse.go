@@ -2,7 +2,6 @@ package worktree
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/disk"
 	"github.com/troupe-dev/troupe/internal/workspace/git"
 )
@@ -132,90 +130,4 @@ func dirtyModule(ctx context.Context, environ []string, folder, commit string, d
 		}
 	}
 	return ""
-}
-
-// spare is how much of a disk is to be free behind the making of a workspace.
-const spare = 64 << 20
-
-// needOf is what the files of a repository take on a disk; -1: without an index there is no estimate, and a full disk
-// is an error of its own.
-func needOf(c *caller) int64 {
-	data, err := disk.Read(filepath.Join(c.dir, "index"), 4<<30)
-	if err != nil {
-		return -1
-	}
-	return indexBytes(data, map[string]int{"sha1": 20, "sha256": 32}[c.format])
-}
-
-// roomFor refuses to begin what the disk has no room for; need is -1 if that is not known.
-func (p place) roomFor(need int64) error {
-	if need < 0 {
-		return nil
-	}
-	at := p.k.folders
-	for {
-		if _, err := os.Stat(at); err == nil || at == filepath.Dir(at) {
-			break
-		}
-		at = filepath.Dir(at)
-	}
-	have, known := p.k.free(at)
-	if !known || have >= need+spare {
-		return nil
-	}
-	return &troupe.UserError{Problem: fmt.Sprintf("there is no room for the workspace %s: it needs about %s, and %s "+
-		"has %s", p.ws.Name, megabytes(need+spare), at, megabytes(have)),
-		Hint: fmt.Sprintf("make room for %s there; “troupe worktrees prune” removes what is merged",
-			megabytes(need+spare-have))}
-}
-
-// full adds to an error that the disk has no room, if that is so.
-func (p place) full(err error) error {
-	if have, known := p.k.free(filepath.Dir(p.making)); known && have < 1<<20 {
-		return &troupe.UserError{Problem: fmt.Sprintf("the disk of %s is full: %v", p.k.folders, err),
-			Hint: "make room there; nothing is lost, and the workspace is made when its agent goes on", Err: err}
-	}
-	return err
-}
-
-func megabytes(n int64) string { return fmt.Sprintf("%d MB", (n+1<<20-1)>>20) }
-
-// indexBytes adds up how large the files of an index are on a disk; what is not understood counts nothing.
-func indexBytes(data []byte, hash int) int64 {
-	if len(data) < 12 || string(data[:4]) != "DIRC" {
-		return 0
-	}
-	version, count := binary.BigEndian.Uint32(data[4:]), binary.BigEndian.Uint32(data[8:])
-	const block = 4096
-	var total int64
-	at := 12
-	for range count {
-		head := 40 + hash + 2
-		if at+head > len(data) {
-			break
-		}
-		total += (int64(binary.BigEndian.Uint32(data[at+36:])) + block - 1) / block * block
-		if version >= 3 && data[at+head-2]&0x40 != 0 {
-			head += 2
-		}
-		start := at + head
-		if version == 4 {
-			for start < len(data) && data[start]&0x80 != 0 { // how much of the name before is its beginning
-				start++
-			}
-			start++
-		}
-		if start > len(data) {
-			break
-		}
-		end := slices.Index(data[start:], 0)
-		if end < 0 {
-			break
-		}
-		at = start + end + 1
-		if version < 4 {
-			at += (8 - (start+end+1-(start-head))%8) % 8
-		}
-	}
-	return total
 }
