@@ -118,7 +118,8 @@ func TestRuleForOne(t *testing.T) {
 func TestGitElsewhere(t *testing.T) {
 	t.Parallel()
 	for command, want := range map[string]string{
-		"git checkout x": "checkout x", "cd sub && git checkout x": "", "git status": "not asked",
+		"git checkout x": "checkout x", "cd sub && git checkout x": "", "git -C sub checkout x": "",
+		"git -C . checkout x": "checkout x", "git -C $X checkout x": "", "git status": "not asked",
 		"git reset --hard x": "reset --hard x", "git reset --merge x": "reset --merge x",
 		"git reset --keep x": "reset --keep x", "git reset --har x": "reset --har x",
 		"git reset --soft x": "not asked", "git reset x": "not asked",
@@ -129,6 +130,13 @@ func TestGitElsewhere(t *testing.T) {
 		q.GitChanges = func(args []string) []string {
 			asked = strings.Join(args, " ")
 			return nil
+		}
+		if Decide(q); asked != want {
+			t.Errorf("%s: asked about %q, want %q", command, asked, want)
+		}
+		// Where the sandbox sees git start, it is the one that knows where.
+		if asked, q.GitSeen = "not asked", true; want == "" {
+			want = "not asked"
 		}
 		if Decide(q); asked != want {
 			t.Errorf("%s: asked about %q, want %q", command, asked, want)

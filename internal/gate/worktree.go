@@ -27,11 +27,10 @@ func changesOfGit(c *call, q *Query) []target {
 		if len(p.Words) < 2 || path.Base(p.Words[0].Text) != "git" {
 			continue
 		}
-		args, changes := command.GitChangesTree(p.Words[1:])
-		if !changes {
+		folder, args, changes := command.GitChangesTree(p.Words[1:])
+		if elsewhere := p.Moved || folder != ""; elsewhere && q.GitSeen || !changes {
 			continue
-		}
-		if p.Moved {
+		} else if elsewhere {
 			args = nil // it is not known where
 		}
 		for _, name := range q.GitChanges(args) {

@@ -31,7 +31,8 @@ type plan struct {
 	// below it; nil: nothing is.
 	guard    func(path string) string
 	above    func(path string) bool
-	replaces func(path string, was, is []byte) bool // nil: none
+	replaces func(path string, was, is []byte) bool                   // nil: none
+	starts   func(dir, input string, argv, environ []string) []string // nil: nobody knows
 	network  troupe.Network
 	bounds   troupe.Bounds
 	policy   policy
@@ -100,7 +101,7 @@ func newPlan(c troupe.Confinement, r Support) *plan {
 			p.rooms = append(p.rooms, room)
 		}
 	}
-	p.guard, p.above, p.replaces = c.Guarded, c.Leads, c.Replaces
+	p.guard, p.above, p.replaces, p.starts = c.Guarded, c.Leads, c.Replaces, c.Starts
 	p.leave.closed, p.repository = c.Closed, c.Repository
 	p.areas(c)
 	p.policy = policy{landlock: r.Landlock, listener: r.Notify}

@@ -72,6 +72,8 @@ type Git struct {
 	// Changes lists the protected files that a command of git, run in the folder, would change; nil args: one
 	// about which nothing is known.
 	Changes func(args []string) []string
+	// Seen: whatever runs git, the sandbox finds that out as it starts.
+	Seen bool
 }
 
 // Hidden are tests for what may not be read. Both are nil if there is nothing in this folder.
