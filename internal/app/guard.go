@@ -336,7 +336,7 @@ func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confine
 		return nil, nil, err
 	}
 	c.Granted = stillToMake(c)
-	s := gr.policy.settings.Sandbox
+	s := gr.policy.settings.Sandbox.Without(slices.DeleteFunc(c.Unreached, func(h string) bool { return !proxy.Knows(h) }))
 	out := &troupe.Confinement{Level: c.Level, Temp: temp, Bounds: s.Limits.Bounds()}
 	// tmux puts its socket into /tmp whatever TMPDIR says, where the user's own server has one.
 	environ := append(sandbox.Environment(sandbox.Quiet()), "TMPDIR="+temp, "TMUX_TMPDIR="+temp)
