@@ -131,7 +131,6 @@ func (g *guard) Git(at session.Place) session.Git {
 	return session.Git{
 		Safe:    func() bool { return g.safeGit(at.Dir()) },
 		Changes: func(args []string) []string { return g.gitChanges(at, args) },
-		Seen:    g.box.Support(g.ctx()).Notify,
 	}
 }
 
@@ -149,6 +148,9 @@ func (g *guard) gitChanges(at session.Place, args []string) []string {
 	gr, err := g.folder(at)
 	if err != nil {
 		return nil
+	}
+	if args != nil && len(args) == 0 && g.box.Support(g.ctx()).Notify {
+		return nil // it is seen as it starts
 	}
 	names, _, err := workspace.Changes(g.ctx(), at.Dir(), "", g.app.env.Environ, args)
 	if err != nil {
@@ -336,7 +338,8 @@ func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confine
 		return nil, nil, err
 	}
 	c.Granted = stillToMake(c)
-	s := gr.policy.settings.Sandbox.Without(slices.DeleteFunc(c.Unreached, func(h string) bool { return !proxy.Knows(h) }))
+	s := gr.policy.settings.Sandbox.Without(slices.DeleteFunc(c.Unreached,
+		func(h string) bool { return !proxy.Knows(h) }))
 	out := &troupe.Confinement{Level: c.Level, Temp: temp, Bounds: s.Limits.Bounds()}
 	// tmux puts its socket into /tmp whatever TMPDIR says, where the user's own server has one.
 	environ := append(sandbox.Environment(sandbox.Quiet()), "TMPDIR="+temp, "TMUX_TMPDIR="+temp)

@@ -28,10 +28,11 @@ func changesOfGit(c *call, q *Query) []target {
 			continue
 		}
 		folder, args, changes := command.GitChangesTree(p.Words[1:])
-		if elsewhere := p.Moved || folder != ""; elsewhere && q.GitSeen || !changes {
+		if !changes {
 			continue
-		} else if elsewhere {
-			args = nil // it is not known where
+		}
+		if p.Moved || folder != "" {
+			args = []string{}
 		}
 		for _, name := range q.GitChanges(args) {
 			if guards := c.guarded(name); len(guards) > 0 && !seen[name] {

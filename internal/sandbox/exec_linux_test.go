@@ -25,14 +25,18 @@ func TestStartsAreAskedAbout(t *testing.T) {
 	}{
 		"from a script": {command: "bash -c '(exec -a git echo ran)'; (exec -a git echo ran)",
 			told: "write bashrc, remove bashrc, create .mcp.json, create new folder, create new/HEAD"},
-		"granted":          {command: "(exec -a git echo ran)", granted: []string{"*"}, out: "ran"},
-		"partly granted":   {command: "(exec -a git echo ran)", granted: []string{".mcp.json"}, told: "write bashrc, remove bashrc, create new folder, create new/HEAD"},
-		"read-only":        {command: "(exec -a git echo ran)", level: troupe.LevelReadOnly, out: "ran", told: "write bashrc, remove bashrc, create .mcp.json, create new folder, create new/HEAD"},
+		"granted": {command: "(exec -a git echo ran)", granted: []string{"*"}, out: "ran"},
+		"partly granted": {command: "(exec -a git echo ran)", granted: []string{".mcp.json"},
+			told: "write bashrc, remove bashrc, create new folder, create new/HEAD"},
+		"read-only": {command: "(exec -a git echo ran)", level: troupe.LevelReadOnly, out: "ran",
+			told: "write bashrc, remove bashrc, create .mcp.json, create new folder, create new/HEAD"},
 		"another program":  {command: "echo ran; (exec -a got echo again)", out: "ran\nagain"},
 		"another command":  {command: "(exec -a git echo none)", out: "none"},
 		"in another place": {command: "cd sub && (exec -a git echo ran); true", told: "create sub/.mcp.json"},
-		"by its input":     {command: "(exec -a git echo reads < bashrc) || echo no", out: "no", told: "create .mcp.json"},
-		"its environment":  {command: "(TREE=sub exec -a git echo ran) || echo no", out: "no", told: "create sub/.mcp.json"},
+		"by its input": {command: "(exec -a git echo reads < bashrc) || echo no", out: "no",
+			told: "create .mcp.json"},
+		"its environment": {command: "(TREE=sub exec -a git echo ran) || echo no", out: "no",
+			told: "create sub/.mcp.json"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -71,7 +75,8 @@ func TestStartsAreAskedAbout(t *testing.T) {
 				r.conf.Level, r.conf.Writable = tt.level, nil
 			}
 			for _, g := range tt.granted {
-				for op, names := range map[troupe.AttemptOp][]string{troupe.OpWrite: {"bashrc"}, troupe.OpRemove: {"bashrc"},
+				for op, names := range map[troupe.AttemptOp][]string{troupe.OpWrite: {"bashrc"},
+					troupe.OpRemove: {"bashrc"},
 					troupe.OpCreate: {".mcp.json", "new/HEAD"}} {
 					for _, n := range names {
 						if g == "*" || g == n {

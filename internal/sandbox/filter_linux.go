@@ -98,7 +98,8 @@ func rules(p policy) []rule {
 	list = append(list, network(p)...)
 	list = append(list, changing(p)...)
 	if p.listener { // nobody listens yet when the command itself is started
-		list = append(list, rule{nr: unix.SYS_EXECVE, tests: []test{{arg: 3, values: []uint32{firstProgram}, then: pass}},
+		list = append(list, rule{nr: unix.SYS_EXECVE, tests: []test{{arg: 3, values: []uint32{firstProgram},
+			then: pass}},
 			last: notify})
 	}
 	if p.landlock < 6 && p.listener {

@@ -31,8 +31,7 @@ type plan struct {
 	// below it; nil: nothing is.
 	guard    func(path string) string
 	above    func(path string) bool
-	replaces func(path string, was, is []byte) bool                   // nil: none
-	starts   func(dir, input string, argv, environ []string) []string // nil: nobody knows
+	replaces func(path string, was, is []byte) bool // nil: none
 	network  troupe.Network
 	bounds   troupe.Bounds
 	policy   policy
@@ -45,7 +44,9 @@ type plan struct {
 
 // secluded is what a command has to itself, or is kept from the rest.
 type secluded struct {
-	pad   string // the scratchpad, one of the folders that are writable; "" if there is none
+	starts func(dir, input string, argv, environ []string) []string // nil: nobody knows
+	// the scratchpad, one of the folders that are writable; "" if there is none
+	pad   string
 	rooms []troupe.Room
 	// repository is the folder of git that a path lies in; nil: none is.
 	repository func(path string) string

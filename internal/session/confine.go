@@ -70,10 +70,8 @@ type Git struct {
 	// Safe reports whether git, asked about the folder, runs nothing that the repository names.
 	Safe func() bool
 	// Changes lists the protected files that a command of git, run in the folder, would change; nil args: one
-	// about which nothing is known.
+	// about which nothing is known; none: one that runs elsewhere.
 	Changes func(args []string) []string
-	// Seen: whatever runs git, the sandbox finds that out as it starts.
-	Seen bool
 }
 
 // Hidden are tests for what may not be read. Both are nil if there is nothing in this folder.

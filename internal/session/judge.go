@@ -290,7 +290,6 @@ func QueryIn(guard Guard, at Place, access troupe.Access) gate.Query {
 	q := gate.Query{
 		Access: access, Levels: levels, Protected: protected.Places, PartOfGit: protected.PartOfGit,
 		Closed: protected.Closed, Hidden: guard.Hidden(at).Path, Resolve: guard.Resolve, GitChanges: git.Changes,
-		GitSeen: git.Seen,
 	}
 	if access.Command != "" && len(q.Levels) == 0 {
 		// A command without that word runs no git that could pass for reading.

@@ -190,7 +190,8 @@ func (c *changed) commits(name string, args []string) []string {
 		case c.ask(&id, "rev-parse", "--verify", "--quiet", "--end-of-options", a+"^{commit}") == nil:
 		case name != "checkout" && name != "switch":
 			continue
-		case c.ask(&id, "for-each-ref", "--format=%(objectname)", "refs/remotes/*/"+a) != nil: // it would be made of that
+		// it would be made of that
+		case c.ask(&id, "for-each-ref", "--format=%(objectname)", "refs/remotes/*/"+a) != nil:
 			continue
 		}
 		out = append(out, strings.Fields(id.String())...)

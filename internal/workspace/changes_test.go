@@ -124,7 +124,8 @@ func TestChangesTold(t *testing.T) {
 		{args: []string{"checkout", "brings"}, known: true}, {args: []string{"switch", "brings"}, known: true},
 		{args: []string{"merge"}, known: true}, {args: []string{"rebase", "-q"}, known: true},
 		{args: []string{"rebase", "--continue"}}, {args: []string{"am", "../brings.patch"}, known: true},
-		{args: []string{"am", "-q"}}, {args: []string{"am", "-q"}, input: filepath.Join(root, "brings.patch"), known: true},
+		{args: []string{"am", "-q"}}, {args: []string{"am", "-q"}, input: filepath.Join(root, "brings.patch"),
+			known: true},
 		{args: []string{"apply", "brings.patch"}, in: "sub", known: true}, {args: []string{"apply", "../pipe"}},
 		{args: []string{"apply", "-"}, input: filepath.Join(root, "pipe")}, {args: []string{"apply", "a"}},
 	} {

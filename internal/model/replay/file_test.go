@@ -312,7 +312,8 @@ func TestProgressOfAnyVersion(t *testing.T) {
 	t.Parallel()
 	v := newVolatile(nil)
 	want := v.text("X (agent): running\nrunning; 12 model replies, 30 tool uses, 4 tokens so far", true)
-	for _, said := range []string{"1 model replies, 1 tool uses, 4", "1 model reply, 1 tool use, 4", "2 model replies, 0 tool uses, 9"} {
+	for _, said := range []string{"1 model replies, 1 tool uses, 4", "1 model reply, 1 tool use, 4",
+		"2 model replies, 0 tool uses, 9"} {
 		if got := v.text("X (agent): running\nrunning; "+said+" tokens so far", true); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
