@@ -91,6 +91,10 @@ type Confinement struct {
 	// what it held and what it is to hold; nil: no. It is asked where calls are watched. No content: the file is not
 	// there before, or is not to be there after.
 	Replaces func(path string, was, is []byte) bool `json:"-"`
+	// Starts lists the files that a program which is about to be started would change one after the other, as far as
+	// that can be told before: git would go on when it is refused one, and leave the work tree half there. It is asked
+	// where calls are watched; input is a file that the program reads, "" if it reads none. nil: nobody knows.
+	Starts func(dir, input string, argv, environ []string) []string `json:"-"`
 	// Protected are those of the guarded paths that have a fixed place, whether they exist or
 	// not, and those that exist: what can be kept where no listener asks Guarded.
 	Protected []string `json:"protected,omitempty"`

@@ -15,6 +15,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/app/scratch"
 	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/gate/command"
 	"github.com/troupe-dev/troupe/internal/hidden"
 	"github.com/troupe-dev/troupe/internal/proxy"
 	"github.com/troupe-dev/troupe/internal/sandbox"
@@ -148,7 +149,10 @@ func (g *guard) gitChanges(at session.Place, args []string) []string {
 	if err != nil {
 		return nil
 	}
-	names, err := workspace.Changes(g.ctx(), at.Dir(), g.app.env.Environ, args)
+	if args != nil && len(args) == 0 && g.box.Support(g.ctx()).Notify {
+		return nil // it is seen as it starts
+	}
+	names, _, err := workspace.Changes(g.ctx(), at.Dir(), "", g.app.env.Environ, args)
 	if err != nil {
 		return nil
 	}
@@ -156,6 +160,41 @@ func (g *guard) gitChanges(at session.Place, args []string) []string {
 		_, covered := gr.protected.Covers(name)
 		return !covered
 	})
+}
+
+// starts lists the files that git would change which is about to start, if they can all be told. An alias is
+// looked up; what it has a shell run starts git again.
+func (g *guard) starts(dir, input string, argv, environ []string) []string {
+	const maxAliases = 4 // one of another, and so on
+	for _, kv := range environ {
+		if tree, ok := strings.CutPrefix(kv, "GIT_WORK_TREE="); ok { // git says so to one that it starts itself
+			dir = absolute([]string{tree}, dir, g.app.dirs.Home)[0]
+		}
+	}
+	words := command.Words(argv[1:])
+	for range maxAliases {
+		folder, args, changes := command.GitChangesTree(words)
+		if args == nil {
+			return nil
+		}
+		dir = absolute([]string{folder}, dir, g.app.dirs.Home)[0]
+		if changes {
+			names, known, err := workspace.Changes(g.ctx(), dir, input, g.app.env.Environ, args)
+			if !known || err != nil {
+				return nil
+			}
+			return names
+		}
+		if command.GitReads(args[0]) {
+			return nil
+		}
+		meant := workspace.Alias(g.ctx(), dir, g.app.env.Environ, args[0])
+		if len(meant) == 0 {
+			return nil
+		}
+		words = command.Words(append(meant, args[1:]...))
+	}
+	return nil
 }
 
 func (g *guard) folder(at session.Place) (*folder, error) {
@@ -299,7 +338,8 @@ func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confine
 		return nil, nil, err
 	}
 	c.Granted = stillToMake(c)
-	s := gr.policy.settings.Sandbox
+	s := gr.policy.settings.Sandbox.Without(slices.DeleteFunc(c.Unreached,
+		func(h string) bool { return !proxy.Knows(h) }))
 	out := &troupe.Confinement{Level: c.Level, Temp: temp, Bounds: s.Limits.Bounds()}
 	// tmux puts its socket into /tmp whatever TMPDIR says, where the user's own server has one.
 	environ := append(sandbox.Environment(sandbox.Quiet()), "TMPDIR="+temp, "TMUX_TMPDIR="+temp)

@@ -51,6 +51,7 @@ func (g *guard) protect(gr *folder, c session.Confine, out *troupe.Confinement) 
 		why, _ := gr.protected.Covers(path)
 		return why
 	}
+	out.Starts = g.starts
 	out.Leads = func(path string) bool { return !pad(path) && gr.protected.Leads(path) }
 	out.Repository = func(path string) string {
 		if pad(path) {

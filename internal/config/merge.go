@@ -389,11 +389,18 @@ func (a All) sandbox() Sandbox {
 			out.Caches = s.Caches
 		}
 	}
-	if len(out.DeniedHosts) > 0 && len(out.AllowedHosts) == 0 {
-		// Who only says whom not to reach means that the others may be; a proxy has to sort them.
-		out.AllowedHosts = []string{"*"}
+	return out.Without(nil)
+}
+
+// Without is the same with hosts that may not be reached; "*" is everybody. Who only says whom not to reach means that
+// the others may be; a proxy has to sort them.
+func (s Sandbox) Without(hosts []string) Sandbox {
+	s.DeniedHosts = union(slices.Clip(s.DeniedHosts), hosts)
+	s.Offline = s.Offline || slices.Contains(hosts, "*")
+	if len(s.DeniedHosts) > 0 && len(s.AllowedHosts) == 0 {
+		s.AllowedHosts = []string{"*"}
 	}
-	return out
+	return s
 }
 
 func union[T comparable](to, from []T) []T {

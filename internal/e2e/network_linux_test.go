@@ -98,6 +98,51 @@ func TestHostThroughTheProxy(t *testing.T) {
 	}
 }
 
+// TestDenyRulesBindCommands: what a deny rule keeps from WebFetch and Read it keeps from curl and cat too, though Bash
+// is allowed.
+func TestDenyRulesBindCommands(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("no curl")
+	}
+	site := servePages(t, httptest.NewServer)
+	at := "localhost:" + site.port
+	for name, tt := range map[string]struct{ host, denied, want string }{
+		"nothing":     {host: at, want: "News of page"},
+		"the host":    {host: at, denied: "WebFetch(domain:localhost)"},
+		"its port":    {host: at, denied: "WebFetch(domain:" + at + ")"},
+		"everybody":   {host: at, denied: "WebFetch(domain:*)"},
+		"another":     {host: at, denied: "WebFetch(domain:*.example.com)", want: "News of page"},
+		"no settings": {denied: "WebFetch(domain:localhost)"},
+		"no host":     {host: at, denied: "WebFetch(domain:*.localhost)", want: "News of page"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			if tt.host != "" {
+				p.write("../home/settings.json", `{"sandbox":{"allowed_hosts":["`+tt.host+`"]}}`)
+			}
+			p.write("kept.txt", "HUNTER2")
+			before := len(site.asked())
+			p.calls("main", bash("curl -sS --max-time 20 http://"+at+"/page"), bash("f=kept; cat $f.txt *.t?t"),
+				bash(`python3 -c 'print(open("ke" + "pt.txt").read())'`))
+			args := []string{"-p", "--model", "script:../s.yaml", "--allowed-tools", "Bash", "--disallowed-tools",
+				"Read(kept.txt)"}
+			if tt.denied != "" {
+				args = append(args, "--disallowed-tools", tt.denied)
+			}
+			p.troupe(append(args, "go")...)
+			log := p.results("main")
+			if !strings.Contains(log, tt.want) || tt.want == "" && strings.Contains(log, "News of") {
+				t.Errorf("the page, %d times before:\n%s", before, log)
+			}
+			if strings.Contains(log, "HUNTER2") || !strings.Contains(log, "ermission") {
+				t.Errorf("the file:\n%s", log)
+			}
+		})
+	}
+}
+
 // TestWebFetchReadsAPage: the page is fetched, turned into Markdown, given to the small model with
 // the question, and the model gets the answer; a host nearby only where the user's settings name it.
 func TestWebFetchReadsAPage(t *testing.T) {

@@ -21,6 +21,8 @@ func exceptions() map[row]cell {
 		{"c", "make asan", "read-only"}:                           helpless,
 		{"c", "make install PREFIX=$HOME/.local", "workspace"}:    half,
 		{"git", "git pull -q --ff-only origin main", "workspace"}: asks,
+		{"nested", "cat brings.patch | git am -q", "workspace"}:   half,
+		{"nested", "cat brings.patch | git am -q", "read-only"}:   helpless,
 		{"shell", "getent hosts localhost", "read-only"}:          noisy,
 		{"go", "go test -count=1 ./server", "read-only"}:          asks,
 		{"go", "go test -count=1 ./...", "read-only"}:             asks,

@@ -58,7 +58,8 @@ type Query struct {
 	// resolved by their tools.
 	Resolve func(path string) string
 	// GitChanges lists the files that a command of git would change in the work tree, absolute; nil args: one about
-	// which nothing is known. nil: nobody knows. It is asked only where a sandbox would stop git half-way.
+	// which nothing is known; none: one that runs elsewhere. nil: nobody knows. It is asked only where a sandbox would
+	// stop git half-way.
 	GitChanges func(args []string) []string
 	// Judged is what something else than rules said about the call; nil: nothing.
 	Judged *troupe.Judgement

@@ -153,6 +153,19 @@ func Kept(chain []Layer, roots []string, home string) func(file string) (why str
 	}
 }
 
+// Unreached lists the hosts that deny rules along the chain keep from being read, for a proxy that keeps commands from
+// them.
+func Unreached(chain []Layer) (hosts []string) {
+	for i := range chain {
+		chain[i].rules(func(r *rule.Rule, _ bool) {
+			if r.Kind == rule.KindDomain && r.Written.Effect == troupe.Deny {
+				hosts = append(hosts, r.Host.String())
+			}
+		})
+	}
+	return hosts
+}
+
 func denied(chain []Layer, roots []string, home string, about func(*rule.Rule) bool) []string {
 	at := placesOf(roots, home)
 	var out []string

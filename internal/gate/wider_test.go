@@ -118,7 +118,9 @@ func TestRuleForOne(t *testing.T) {
 func TestGitElsewhere(t *testing.T) {
 	t.Parallel()
 	for command, want := range map[string]string{
-		"git checkout x": "checkout x", "cd sub && git checkout x": "", "git status": "not asked",
+		"git checkout x": "checkout x", "cd sub && git checkout x": "elsewhere", "git -C sub checkout x": "elsewhere",
+		"git -C . checkout x": "checkout x", "git -C $X checkout x": "elsewhere", "git checkout $X": "",
+		"git status":         "not asked",
 		"git reset --hard x": "reset --hard x", "git reset --merge x": "reset --merge x",
 		"git reset --keep x": "reset --keep x", "git reset --har x": "reset --har x",
 		"git reset --soft x": "not asked", "git reset x": "not asked",
@@ -127,7 +129,9 @@ func TestGitElsewhere(t *testing.T) {
 		q := query("Bash", bash(command))
 		q.Levels = []troupe.Level{troupe.LevelReadOnly, troupe.LevelWorkspace}
 		q.GitChanges = func(args []string) []string {
-			asked = strings.Join(args, " ")
+			if asked = strings.Join(args, " "); args != nil && len(args) == 0 {
+				asked = "elsewhere"
+			}
 			return nil
 		}
 		if Decide(q); asked != want {

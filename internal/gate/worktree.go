@@ -27,12 +27,12 @@ func changesOfGit(c *call, q *Query) []target {
 		if len(p.Words) < 2 || path.Base(p.Words[0].Text) != "git" {
 			continue
 		}
-		args, changes := command.GitChangesTree(p.Words[1:])
+		folder, args, changes := command.GitChangesTree(p.Words[1:])
 		if !changes {
 			continue
 		}
-		if p.Moved {
-			args = nil // it is not known where
+		if p.Moved || folder != "" {
+			args = []string{}
 		}
 		for _, name := range q.GitChanges(args) {
 			if guards := c.guarded(name); len(guards) > 0 && !seen[name] {

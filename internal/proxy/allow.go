@@ -42,6 +42,12 @@ func parseList(lines []string) (allowlist, error) {
 	return list, nil
 }
 
+// Knows reports whether a host can stand in a list. What cannot is reached by nobody.
+func Knows(host string) bool {
+	_, err := parseEntry(host)
+	return err == nil
+}
+
 func parseEntry(line string) (entry, error) {
 	var e entry
 	host := line

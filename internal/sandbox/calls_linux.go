@@ -39,6 +39,7 @@ const (
 	opListen
 	opKill
 	opSchedule // when and where a thread runs
+	opExec
 )
 
 // none is the argument that a call does not have.
@@ -113,6 +114,7 @@ func watchedOthers() map[uintptr]shape {
 		unix.SYS_BIND:               {op: opBind, dir: none, path: 1, flags: 2},
 		unix.SYS_SENDTO:             {op: opSendto, dir: none, path: 4, flags: 5},
 		unix.SYS_LISTEN:             {op: opListen},
+		unix.SYS_EXECVE:             {op: opExec, path: 1, path2: 2},
 		unix.SYS_KILL:               {op: opKill, path: 0},
 		unix.SYS_TKILL:              {op: opKill, path: 0},
 		unix.SYS_TGKILL:             {op: opKill, path: 0},

@@ -97,6 +97,11 @@ func rules(p policy) []rule {
 	list = append(list, schedules(p)...)
 	list = append(list, network(p)...)
 	list = append(list, changing(p)...)
+	if p.listener { // nobody listens yet when the command itself is started
+		list = append(list, rule{nr: unix.SYS_EXECVE, tests: []test{{arg: 3, values: []uint32{firstProgram},
+			then: pass}},
+			last: notify})
+	}
 	if p.landlock < 6 && p.listener {
 		for _, nr := range numbers(watchedOthers(), func(s shape) bool { return s.op == opKill }) {
 			list = append(list, rule{nr: nr, last: notify})

@@ -204,6 +204,8 @@ func (w *watch) judgeOnce(q *asked) (a answer, now bool) {
 		return kill(q), true
 	case q.op == opSchedule:
 		return inSession(q, int(int32(q.arg(q.path)))), true
+	case q.op == opExec:
+		return w.files.starts(q), true
 	case q.op >= opSocket:
 		return w.net.judge(q)
 	default:

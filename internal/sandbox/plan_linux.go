@@ -44,7 +44,9 @@ type plan struct {
 
 // secluded is what a command has to itself, or is kept from the rest.
 type secluded struct {
-	pad   string // the scratchpad, one of the folders that are writable; "" if there is none
+	starts func(dir, input string, argv, environ []string) []string // nil: nobody knows
+	// the scratchpad, one of the folders that are writable; "" if there is none
+	pad   string
 	rooms []troupe.Room
 	// repository is the folder of git that a path lies in; nil: none is.
 	repository func(path string) string
@@ -100,7 +102,7 @@ func newPlan(c troupe.Confinement, r Support) *plan {
 			p.rooms = append(p.rooms, room)
 		}
 	}
-	p.guard, p.above, p.replaces = c.Guarded, c.Leads, c.Replaces
+	p.guard, p.above, p.replaces, p.starts = c.Guarded, c.Leads, c.Replaces, c.Starts
 	p.leave.closed, p.repository = c.Closed, c.Repository
 	p.areas(c)
 	p.policy = policy{landlock: r.Landlock, listener: r.Notify}

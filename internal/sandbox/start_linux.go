@@ -181,9 +181,12 @@ func (b *birth) become(bin string, argv, env []string) error {
 	}
 	b.keep = append(b.keep, args, vars)
 	b.call("run "+bin, unix.SYS_EXECVE, b.text(bin), uintptr(unsafe.Pointer(&args[0])),
-		uintptr(unsafe.Pointer(&vars[0])))
+		uintptr(unsafe.Pointer(&vars[0])), firstProgram)
 	return nil
 }
+
+// firstProgram is an argument that the system call does not have. The filter knows by it that we make the call.
+const firstProgram = 0x74726f75
 
 // limits bounds the child. A new user namespace counts the processes within it; elsewhere the
 // kernel counts all of the user's, wherever they are, so the bound is put that much above what

@@ -70,7 +70,7 @@ type Git struct {
 	// Safe reports whether git, asked about the folder, runs nothing that the repository names.
 	Safe func() bool
 	// Changes lists the protected files that a command of git, run in the folder, would change; nil args: one
-	// about which nothing is known.
+	// about which nothing is known; none: one that runs elsewhere.
 	Changes func(args []string) []string
 }
 
@@ -90,6 +90,8 @@ type Confine struct {
 	// as a test.
 	Unreadable []string
 	Hides      gate.Hides
+	// Unreached are the hosts that rules keep from being reached.
+	Unreached []string
 	// Unwritable are the paths and patterns that rules keep from being written, and Keeps says of any
 	// path why they do, "" if they do not; nil if there are none.
 	Unwritable []string
@@ -166,7 +168,7 @@ func (c *candidate) confinement(access troupe.Access, d troupe.Decision, env *to
 		Unreadable: gate.Unreadable(chain, c.roots(), c.h.d.Home), Hides: gate.HidesFor(chain, c.roots(), c.h.d.Home),
 		Unwritable: gate.Unwritable(chain, c.roots(), c.h.d.Home), Keeps: gate.Kept(chain, c.roots(), c.h.d.Home),
 		Outside: gate.KeptTo(chain, pad), Whole: gate.WholeOf(chain),
-		Scratchpad: pad,
+		Scratchpad: pad, Unreached: gate.Unreached(chain),
 	}
 	if call.Asked != nil {
 		ask.Asked = call.Asked.Wants

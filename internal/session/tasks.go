@@ -472,8 +472,7 @@ func (ts *tasks) peek(ctx context.Context, c turn.Call, t troupe.Task) error {
 		return fmt.Errorf("read session %s: %w", t.ID, err)
 	}
 	text := turn.RenderTasks([]troupe.Task{t}, nil)
-	text += fmt.Sprintf("\n%s; %d model replies, %d tool uses, %d tokens so far", s.Status.For(s.Waiting),
-		s.Tally.Turns, s.Tally.ToolUses, s.Tally.Usage.Total())
+	text += "\n" + s.Status.For(s.Waiting) + "; " + turn.Progress(s.Tally)
 	if said := lastSaid(events); said != "" {
 		text += "\n" + troupe.Quote("agent-said", said)
 	}

@@ -98,7 +98,7 @@ func ServiceOf(home string, s troupe.Session, roots []string, line []gate.Layer,
 		Session: s, Level: level, Reach: level != troupe.LevelReadOnly,
 		Unreadable: gate.Unreadable(line, roots, home), Hides: gate.HidesFor(line, roots, home),
 		Unwritable: gate.Unwritable(line, roots, home), Keeps: gate.Kept(line, roots, home),
-		Outside: gate.KeptTo(line, ""), Whole: gate.WholeOf(line),
+		Outside: gate.KeptTo(line, ""), Whole: gate.WholeOf(line), Unreached: gate.Unreached(line),
 	}
 }
 

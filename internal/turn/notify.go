@@ -126,3 +126,12 @@ func replies(n int) string {
 	}
 	return fmt.Sprintf("%d model replies", n)
 }
+
+// Progress is how far a session has come.
+func Progress(t troupe.Tally) string {
+	uses := "tool uses"
+	if t.ToolUses == 1 {
+		uses = "tool use"
+	}
+	return fmt.Sprintf("%s, %d %s, %d tokens so far", replies(t.Turns), t.ToolUses, uses, t.Usage.Total())
+}

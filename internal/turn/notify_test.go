@@ -87,3 +87,15 @@ func TestForgedNotification(t *testing.T) {
 		}
 	}
 }
+
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	for want, tally := range map[string]troupe.Tally{
+		"1 model reply, 1 tool use, 7 tokens so far":    {Turns: 1, ToolUses: 1, Usage: troupe.Usage{Output: 7}},
+		"2 model replies, 0 tool uses, 0 tokens so far": {Turns: 2},
+	} {
+		if got := turn.Progress(tally); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -51,7 +51,7 @@ func TestChangesLookAtContent(t *testing.T) {
 	}
 	want := []string{filepath.Join(dir, "changed"), filepath.Join(dir, "run\there")}
 	for _, args := range [][]string{{"stash"}, {"restore", "."}, {"reset", "--hard"}, {"checkout", "."}} {
-		got, err := Changes(t.Context(), dir, environ, args)
+		got, _, err := Changes(t.Context(), dir, "", environ, args)
 		slices.Sort(got)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %q (%v), want %q", args, got, err, want)
@@ -61,7 +61,7 @@ func TestChangesLookAtContent(t *testing.T) {
 	for _, args := range [][]string{{"checkout", "HEAD", "changed"}, {"checkout", "-qf", "main"},
 		{"checkout", "--forc", "main"}, {"switch", "--discard", "main"}, {"switch", "-fq", "main"},
 		{"reset", "--har", "HEAD"}} {
-		if got, err := Changes(t.Context(), dir, environ, args); err != nil || !slices.Contains(got, want[0]) {
+		if got, _, err := Changes(t.Context(), dir, "", environ, args); err != nil || !slices.Contains(got, want[0]) {
 			t.Errorf("%s: %q (%v)", args, got, err)
 		}
 	}
@@ -89,5 +89,55 @@ func TestChangesKeepsErrors(t *testing.T) {
 	}}
 	if c.list("ls-files", "-z"); c.err == nil {
 		t.Error("a list that was cut is taken for whole")
+	}
+}
+
+// TestChangesTold: what git is told by other words than a commit's, and what patches bring, is known before it runs.
+func TestChangesTold(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no git")
+	}
+	root := t.TempDir()
+	dir := filepath.Join(root, "here")
+	environ := append(os.Environ(), "HOME="+root, "XDG_CONFIG_HOME="+root, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a",
+		"GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+	script := `git init -q -b main . && mkdir sub && echo one > a && git add a && git commit -qm one &&
+		git checkout -qb brings && echo new > .mcp.json && git add . && git commit -qm two &&
+		git format-patch -q --stdout main..brings > ../brings.patch && cp ../brings.patch sub/ && mkfifo ../pipe &&
+		git checkout -q main && git clone -q --bare . ../far && git branch -qD brings &&
+		git remote add far ../far && git fetch -q far && git branch -q -u far/brings &&
+		git config alias.co 'checkout -q' && git config alias.sh '!sh' && git config --global alias.far 'co far'`
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
+	cmd.Dir, cmd.Env = dir, environ
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	want := filepath.Join(dir, ".mcp.json")
+	for _, tt := range []struct {
+		in, input string
+		args      []string
+		known     bool
+	}{
+		{args: []string{"checkout", "brings"}, known: true}, {args: []string{"switch", "brings"}, known: true},
+		{args: []string{"merge"}, known: true}, {args: []string{"rebase", "-q"}, known: true},
+		{args: []string{"rebase", "--continue"}}, {args: []string{"am", "../brings.patch"}, known: true},
+		{args: []string{"am", "-q"}}, {args: []string{"am", "-q"}, input: filepath.Join(root, "brings.patch"),
+			known: true},
+		{args: []string{"apply", "brings.patch"}, in: "sub", known: true}, {args: []string{"apply", "../pipe"}},
+		{args: []string{"apply", "-"}, input: filepath.Join(root, "pipe")}, {args: []string{"apply", "a"}},
+	} {
+		got, known, err := Changes(t.Context(), filepath.Join(dir, tt.in), tt.input, environ, tt.args)
+		if err != nil || known != tt.known || known != slices.Contains(got, want) {
+			t.Errorf("%s < %q: %q, known %v (%v)", tt.args, tt.input, got, known, err)
+		}
+	}
+	for name, want := range map[string][]string{"co": {"checkout", "-q"}, "far": {"co", "far"}, "sh": nil, "none": nil,
+		"a=b\nc": nil} {
+		if got := Alias(t.Context(), dir, environ, name); !slices.Equal(got, want) {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
 	}
 }

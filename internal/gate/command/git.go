@@ -416,8 +416,8 @@ func GitEnviron() []string {
 
 // GitChangesTree reports whether a call of git may change files of the work tree that were there before, by its
 // arguments; args are its command and what follows, nil if some of it is only known when it runs or it is about another
-// folder.
-func GitChangesTree(words []Word) (args []string, changes bool) {
+// repository. Folder is the one that it goes to first, "" if it stays.
+func GitChangesTree(words []Word) (folder string, args []string, changes bool) {
 	elsewhere := false
 	for len(words) > 0 && words[0].Known && strings.HasPrefix(words[0].Text, "-") {
 		switch text := words[0].Text; {
@@ -425,14 +425,20 @@ func GitChangesTree(words []Word) (args []string, changes bool) {
 		case text == "-c" && len(words) > 1:
 			words = words[1:]
 		case text == "-C" && len(words) > 1:
-			elsewhere, words = elsewhere || words[1].Text != ".", words[1:]
+			if folder = path.Join(folder, words[1].Text); path.IsAbs(words[1].Text) {
+				folder = path.Clean(words[1].Text)
+			}
+			elsewhere, words = elsewhere || !words[1].Known, words[1:]
 		default:
 			elsewhere = true
 		}
 		words = words[1:]
 	}
+	if folder == "." {
+		folder = ""
+	}
 	if len(words) == 0 {
-		return nil, false
+		return folder, nil, false
 	}
 	known := !elsewhere
 	for _, w := range words {
@@ -463,5 +469,14 @@ func GitChangesTree(words []Word) (args []string, changes bool) {
 	if !known {
 		args = nil
 	}
-	return args, changes
+	return folder, args, changes
+}
+
+// Words are arguments as a program has them.
+func Words(args []string) []Word {
+	words := make([]Word, len(args))
+	for i, arg := range args {
+		words[i] = Word{Text: arg, Known: true}
+	}
+	return words
 }

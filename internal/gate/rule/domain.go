@@ -125,6 +125,24 @@ type Domain struct {
 	Any    bool   // every host
 }
 
+// String is the domain as lists of hosts have it.
+func (d *Domain) String() string {
+	if d.Any {
+		return "*"
+	}
+	text := strings.Join(d.Labels, ".")
+	if strings.Contains(text, ":") {
+		text = "[" + text + "]"
+	}
+	if d.below {
+		text = "*." + text
+	}
+	if d.Port != "" {
+		text += ":" + d.Port
+	}
+	return text
+}
+
 // parseDomain reads what stands in the parentheses of a rule about fetching. The problem, if
 // not empty, completes the sentence "the rule …".
 func parseDomain(spec string) (d Domain, problem string) {

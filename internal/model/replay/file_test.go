@@ -306,3 +306,16 @@ func TestDocumented(t *testing.T) {
 		t.Errorf("the form has changed; it was\n%s\nand is\n%s", text, got)
 	}
 }
+
+// What is said of a task at work depends on the moment, and was said in other words by earlier versions.
+func TestProgressOfAnyVersion(t *testing.T) {
+	t.Parallel()
+	v := newVolatile(nil)
+	want := v.text("X (agent): running\nrunning; 12 model replies, 30 tool uses, 4 tokens so far", true)
+	for _, said := range []string{"1 model replies, 1 tool uses, 4", "1 model reply, 1 tool use, 4",
+		"2 model replies, 0 tool uses, 9"} {
+		if got := v.text("X (agent): running\nrunning; "+said+" tokens so far", true); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
