@@ -1,0 +1,472 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/store/memstore"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const tree troupe.SessionID = "7k3f00000000"
+
+// world is trees, and what is asked of them. It is the api of a process as far as a Host needs it.
+type world struct {
+	api.API
+
+	mu     sync.Mutex
+	stands map[troupe.SessionID]Standing
+	cwd    string
+	begun  []wire.Begin
+	left   []troupe.SessionID
+	sent   int
+	dead   map[troupe.OwnerID]bool
+	begin  func(b wire.Begin) error // what comes of taking a tree up
+	waits  error                    // of a wait for a tree that is not here
+}
+
+func newWorld() *world {
+	return &world{stands: map[troupe.SessionID]Standing{}, cwd: "/src/a", dead: map[troupe.OwnerID]bool{},
+		waits: troupe.ErrFenced}
+}
+
+func (w *world) set(s Standing) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stands[tree] = s
+}
+
+func (w *world) Standing(_ context.Context, root troupe.SessionID) (Standing, string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stands[root], w.cwd, nil
+}
+
+func (w *world) Alive(_ context.Context, id troupe.OwnerID) (bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.dead[id], nil
+}
+
+func (w *world) Begin(_ context.Context, b wire.Begin) (wire.Begun, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.begun = append(w.begun, b)
+	root := b.Root
+	if b.Resume != "" {
+		root = troupe.SessionID(b.Resume)
+	}
+	if w.begin != nil {
+		if err := w.begin(b); err != nil {
+			return wire.Begun{}, err
+		}
+	}
+	w.stands[root] = Here
+	return wire.Begun{Root: root}, nil
+}
+
+func (w *world) Leave(_ context.Context, root troupe.SessionID) (bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stands[root] != Rests {
+		return false, troupe.ErrFenced
+	}
+	w.left, w.stands[root] = append(w.left, root), Over
+	return true, nil
+}
+
+func (w *world) Find(context.Context, string, string) (wire.Session, error) {
+	return wire.Session{ID: tree, Root: tree, Cwd: w.cwd}, nil
+}
+
+func (w *world) Tree(context.Context, troupe.SessionID) (wire.Tree, error) {
+	return wire.Tree{Sessions: []wire.Session{{ID: tree, Root: tree}}}, nil
+}
+
+func (w *world) Send(_ context.Context, id troupe.SessionID, _ wire.Message) (wire.Sent, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sent++
+	if w.stands[tree] == Over {
+		w.stands[tree] = Left // it has words to read
+	}
+	return wire.Sent{Session: id, Effect: effectWaits}, nil
+}
+
+func (w *world) Wait(context.Context, troupe.SessionID) error { return w.waits }
+
+func (w *world) taken() (out []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, b := range w.begun {
+		if b.Left {
+			out = append(out, b.Resume)
+		}
+	}
+	return out
+}
+
+// in runs a test with a Host whose process has the folder /src.
+func in(t *testing.T, test func(t *testing.T, h *Host, w *world, s *memstore.Store)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, s := newWorld(), memstore.New(memstore.Options{}).Open()
+		h := hostOf(t, w, s, "/src")
+		test(t, h, w, s)
+		if err := h.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func hostOf(t *testing.T, w *world, s *memstore.Store, folders ...string) *Host {
+	t.Helper()
+	return New(t.Context(), Options{Records: s, Trees: w, System: w, Now: time.Now,
+		Log: slog.New(slog.DiscardHandler), Folders: folders,
+		Dial: func(string, troupe.Caller) Peer { return peer{w} }})
+}
+
+type peer struct{ *world }
+
+func (peer) Close() {}
+
+// pass lets time go by, and what is to be done in it.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func recordOf(t *testing.T, s *memstore.Store) (v hosted, there bool) {
+	t.Helper()
+	r, err := s.Record(t.Context(), kind, string(tree))
+	if errors.Is(err, troupe.ErrNotFound) {
+		return v, false
+	}
+	if err == nil {
+		err = json.Unmarshal(r.Value, &v)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v, true
+}
+
+// TestTakesUp: a tree that is wanted and that nobody has any more is taken up within a second, as it was set to work.
+// One that stands elsewhere is left alone.
+func TestTakesUp(t *testing.T) {
+	in(t, func(t *testing.T, h *Host, w *world, _ *memstore.Store) {
+		w.set(There)
+		if err := h.want(t.Context(), tree); err != nil {
+			t.Fatal(err)
+		}
+		pass(5 * lookEvery)
+		if got := w.taken(); len(got) > 0 {
+			t.Fatalf("one that another process has is taken up: %v", got)
+		}
+		w.set(Left)
+		pass(lookEvery)
+		if got := w.taken(); !slices.Equal(got, []string{string(tree)}) {
+			t.Fatalf("taken up are %v", got)
+		}
+		pass(5 * lookEvery)
+		if got := w.taken(); len(got) != 1 {
+			t.Errorf("what is here is taken up again: %v", got)
+		}
+	})
+}
+
+// TestTakesUpItsFolders: what works in a folder that this process has not is for others.
+func TestTakesUpItsFolders(t *testing.T) {
+	in(t, func(t *testing.T, h *Host, w *world, _ *memstore.Store) {
+		w.cwd = "/srcelse"
+		w.set(Left)
+		if err := h.want(t.Context(), tree); err != nil {
+			t.Fatal(err)
+		}
+		pass(5 * lookEvery)
+		if got := w.taken(); len(got) > 0 {
+			t.Errorf("taken up are %v", got)
+		}
+	})
+}
+
+// TestOneTakes: of two processes that have a folder, one takes a tree up.
+func TestOneTakes(t *testing.T) {
+	in(t, func(t *testing.T, h *Host, w *world, s *memstore.Store) {
+		other := hostOf(t, w, s, "/src")
+		defer func() {
+			if err := other.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}()
+		for range 20 {
+			w.set(Left)
+			if err := h.want(t.Context(), tree); err != nil {
+				t.Fatal(err)
+			}
+			before := len(w.taken())
+			pass(lookEvery)
+			if n := len(w.taken()) - before; n != 1 {
+				t.Fatalf("it was taken up %d times", n)
+			}
+		}
+	})
+}
+
+// TestParks: a tree that is taken up three times in a row without standing for a while is parked, with the reason, and
+// waits are told; words to it have it go on. One that stood for a while begins to count anew.
+func TestParks(t *testing.T) {
+	in(t, func(t *testing.T, h *Host, w *world, s *memstore.Store) {
+		if err := h.want(t.Context(), tree); err != nil {
+			t.Fatal(err)
+		}
+		dies := func(after time.Duration) {
+			w.set(Left)
+			pass(lookEvery)
+			pass(after)
+		}
+		for range 2 {
+			dies(lookEvery)
+		}
+		dies(steadyAfter + lookEvery) // it stood
+		for range mostTries {
+			dies(lookEvery)
+		}
+		if n := len(w.taken()); n != 3+mostTries {
+			t.Errorf("taken up %d times, want %d", n, 3+mostTries)
+		}
+		dies(10 * time.Minute)
+		if v, _ := recordOf(t, s); len(w.taken()) != 3+mostTries || !strings.Contains(v.Parked, "3 times") {
+			t.Errorf("taken up %d times, parked as %q", len(w.taken()), v.Parked)
+		}
+		a := h.API(w, troupe.Caller{})
+		if err := a.Wait(t.Context(), tree); err == nil || !strings.Contains(err.Error(), "is parked: it was taken up") {
+			t.Errorf("a wait for what is parked: %v", err)
+		}
+		if sent, err := a.Send(t.Context(), tree, wire.Message{Text: "go on"}); err != nil || sent.Effect != "resumes" {
+			t.Errorf("words to what is parked: %+v, %v", sent, err)
+		}
+		if n := len(w.taken()); n != 4+mostTries {
+			t.Errorf("with words to it, it was taken up %d times", n)
+		}
+	})
+}
+
+// TestFailsToTakeUp: what cannot be taken up counts as if it had died.
+func TestFailsToTakeUp(t *testing.T) {
+	in(t, func(t *testing.T, h *Host, w *world, s *memstore.Store) {
+		w.begin = func(wire.Begin) error { return errors.New("the folder is gone") }
+		w.set(Left)
+		if err := h.want(t.Context(), tree); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Minute)
+		if v, there := recordOf(t, s); !there || v.Parked == "" || len(w.taken()) != mostTries {
+			t.Errorf("tried %d times, then %+v", len(w.taken()), v)
+		}
+	})
+}
+
+// TestForgets: the record goes when nothing is to be kept going any more: the tree is over, asleep, or was never born.
+// One that rests here is held for a while, and let go of then.
+func TestForgets(t *testing.T) {
+	for _, x := range []struct {
+		stands Standing
+		after  time.Duration // when it is forgotten
+	}{{Over, 0}, {Asleep, 0}, {Unborn, bornWithin}, {Rests, restsAfter}} {
+		t.Run(time.Duration(x.stands).String(), func(t *testing.T) {
+			in(t, func(t *testing.T, h *Host, w *world, s *memstore.Store) {
+				w.set(x.stands)
+				if err := h.want(t.Context(), tree); err != nil {
+					t.Fatal(err)
+				}
+				if x.after > 0 {
+					pass(x.after - 2*lookEvery)
+					if _, there := recordOf(t, s); !there {
+						t.Fatal("it is forgotten before its time")
+					}
+				}
+				pass(4 * lookEvery)
+				if _, there := recordOf(t, s); there {
+					t.Error("it is not forgotten")
+				}
+				if x.stands == Rests && !slices.Equal(w.left, []troupe.SessionID{tree}) {
+					t.Errorf("let go of is %v", w.left)
+				}
+			})
+		})
+	}
+}
+
+// TestRestsAnew: the time for which a tree rests begins anew when it was at work.
+func TestRestsAnew(t *testing.T) {
+	in(t, func(t *testing.T, h *Host, w *world, _ *memstore.Store) {
+		w.set(Rests)
+		if err := h.want(t.Context(), tree); err != nil {
+			t.Fatal(err)
+		}
+		pass(restsAfter - time.Minute)
+		w.set(Here)
+		pass(2 * lookEvery)
+		w.set(Rests)
+		pass(2 * time.Minute)
+		if len(w.left) > 0 {
+			t.Error("it is let go of by the time of before")
+		}
+		pass(restsAfter)
+		if len(w.left) != 1 {
+			t.Error("it is held for ever")
+		}
+	})
+}
+
+// TestBegins: what begins is wanted before it is born, under the id that it gets; what fails to begin is forgotten.
+func TestBegins(t *testing.T) {
+	in(t, func(t *testing.T, h *Host, w *world, s *memstore.Store) {
+		a := h.API(w, troupe.Caller{})
+		wanted := 0
+		w.begin = func(b wire.Begin) error {
+			if _, err := s.Record(t.Context(), kind, string(b.Root)); err != nil || b.Root == "" {
+				t.Errorf("when it is born there is %v", err)
+			}
+			wanted++
+			return nil
+		}
+		begun, err := a.Begin(t.Context(), wire.Begin{Cwd: "/src/a", Prompt: "x"})
+		if err != nil || wanted != 1 || begun.Root == "" {
+			t.Fatal(begun, err)
+		}
+		w.begin = func(wire.Begin) error { return errors.New("no") }
+		if _, err := a.Begin(t.Context(), wire.Begin{Cwd: "/src/a", Prompt: "x"}); err == nil {
+			t.Fatal("it begins")
+		}
+		pass(bornWithin + 2*lookEvery)
+		all, err := s.Records(t.Context(), kind, "", 0)
+		if err != nil || len(all) != 1 {
+			t.Errorf("%d records are left, %v", len(all), err)
+		}
+	})
+}
+
+// TestWorkers: what begins in a folder that this process has not is begun by a living worker that has it, and by none
+// other; the record of a dead one goes.
+func TestWorkers(t *testing.T) {
+	in(t, func(t *testing.T, h *Host, w *world, s *memstore.Store) {
+		server := hostOf(t, w, s)
+		defer func() {
+			if err := server.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}()
+		a := server.API(w, troupe.Caller{})
+		begin := func(cwd string) error {
+			_, err := a.Begin(t.Context(), wire.Begin{Cwd: cwd, Prompt: "x"})
+			return err
+		}
+		if err := begin("/src/a"); err == nil || !strings.Contains(err.Error(), "no worker has the folder /src/a") {
+			t.Errorf("without a worker: %v", err)
+		}
+		if err := h.Announce(t.Context(), troupe.Owner{ID: "w1", Socket: "/s", PID: 7, Host: "here"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := begin("/srcelse"); err == nil || !strings.Contains(err.Error(), "There are: process 7 on here (/src)") {
+			t.Errorf("without a worker of that folder: %v", err)
+		}
+		if err := begin("/src/a"); err != nil || len(w.begun) != 1 {
+			t.Errorf("with a worker: %v, %d begun", err, len(w.begun))
+		}
+		w.dead["w1"] = true
+		if err := begin("/src/a"); err == nil {
+			t.Error("a dead worker has begun it")
+		}
+		if all, err := s.Records(t.Context(), kindWorker, "", 0); err != nil || len(all) > 0 {
+			t.Errorf("of dead workers there are %d records, %v", len(all), err)
+		}
+		w.dead["w1"] = false
+		if err := h.Announce(t.Context(), troupe.Owner{ID: "w2", Socket: "/s"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.withdraw(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if all, err := s.Records(t.Context(), kindWorker, "", 0); err != nil || len(all) > 0 {
+			t.Errorf("of one that has ended there are %d records, %v", len(all), err)
+		}
+	})
+}
+
+// TestWaits: who waits for a tree waits on when it changes hands, and is told when it is over, whoever has ended it.
+func TestWaits(t *testing.T) {
+	for _, lost := range []error{troupe.ErrFenced, api.ErrLost, api.ErrUnreachable} {
+		t.Run(lost.Error(), func(t *testing.T) {
+			in(t, func(t *testing.T, h *Host, w *world, _ *memstore.Store) {
+				w.waits = lost
+				w.set(There)
+				if err := h.want(t.Context(), tree); err != nil {
+					t.Fatal(err)
+				}
+				done := make(chan error, 1)
+				go func() { done <- h.API(w, troupe.Caller{}).Wait(t.Context(), tree) }()
+				pass(time.Minute)
+				select {
+				case err := <-done:
+					t.Fatalf("it waits no more: %v", err)
+				default:
+				}
+				w.set(Over)
+				pass(lookEvery)
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// TestWaitsForNothing: what is not kept going, or asleep, is told as it was.
+func TestWaitsForNothing(t *testing.T) {
+	in(t, func(t *testing.T, h *Host, w *world, _ *memstore.Store) {
+		a := h.API(w, troupe.Caller{})
+		for _, s := range []Standing{Unborn, Asleep, There} {
+			w.set(s)
+			if err := a.Wait(t.Context(), tree); !errors.Is(err, troupe.ErrFenced) {
+				t.Errorf("standing %d: %v", s, err)
+			}
+		}
+		w.waits = errors.New("something else")
+		if err := a.Wait(t.Context(), tree); !errors.Is(err, w.waits) {
+			t.Errorf("another error: %v", err)
+		}
+	})
+}
+
+// TestLeaves: leaving what no process has any more is done already.
+func TestLeaves(t *testing.T) {
+	in(t, func(t *testing.T, h *Host, w *world, _ *memstore.Store) {
+		a := h.API(w, troupe.Caller{})
+		for s, want := range map[Standing]bool{Over: true, Asleep: true, There: false, Left: false, Rests: true} {
+			w.set(s)
+			if left, err := a.Leave(t.Context(), tree); left != want || err != nil {
+				t.Errorf("standing %d: %t, %v", s, left, err)
+			}
+		}
+	})
+}
+
+var _ store.Records = (*memstore.Store)(nil)
