@@ -148,7 +148,7 @@ func (peer) Close() {}
 
 // pass lets time go by, and what is to be done in it.
 func pass(d time.Duration) {
-	time.Sleep(d)
+	<-time.After(d) // virtual
 	synctest.Wait()
 }
 
@@ -256,7 +256,8 @@ func TestParks(t *testing.T) {
 			t.Errorf("taken up %d times, parked as %q", len(w.taken()), v.Parked)
 		}
 		a := h.API(w, troupe.Caller{})
-		if err := a.Wait(t.Context(), tree); err == nil || !strings.Contains(err.Error(), "is parked: it was taken up") {
+		if err := a.Wait(t.Context(), tree); err == nil || !strings.Contains(err.Error(),
+			"is parked: it was taken up") {
 			t.Errorf("a wait for what is parked: %v", err)
 		}
 		if sent, err := a.Send(t.Context(), tree, wire.Message{Text: "go on"}); err != nil || sent.Effect != "resumes" {
@@ -385,7 +386,8 @@ func TestWorkers(t *testing.T) {
 		if err := h.Announce(t.Context(), troupe.Owner{ID: "w1", Socket: "/s", PID: 7, Host: "here"}); err != nil {
 			t.Fatal(err)
 		}
-		if err := begin("/srcelse"); err == nil || !strings.Contains(err.Error(), "There are: process 7 on here (/src)") {
+		if err := begin("/srcelse"); err == nil || !strings.Contains(err.Error(),
+			"There are: process 7 on here (/src)") {
 			t.Errorf("without a worker of that folder: %v", err)
 		}
 		if err := begin("/src/a"); err != nil || len(w.begun) != 1 {
