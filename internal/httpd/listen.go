@@ -115,6 +115,12 @@ func (d *door) admit(r *http.Request) (troupe.Caller, *wire.Problem) {
 			fmt.Sprintf("%.100q is not a name of this machine", r.Host),
 			"Call it by 127.0.0.1 or localhost.")
 	}
+	if r.Method == http.MethodGet && (r.URL.Path == livePath || r.URL.Path == readyPath) {
+		if !d.users.take(from) {
+			return troupe.Caller{}, tooMuch("there are too many calls from " + from)
+		}
+		return troupe.Caller{}, nil
+	}
 	signIn := wire.RouteOf(wire.SignInRoute)
 	if r.Method == signIn.Method && r.URL.Path == signIn.Path {
 		if !d.strangers.take(from) {

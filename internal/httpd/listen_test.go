@@ -22,15 +22,15 @@ import (
 )
 
 // rightKeys let in whoever comes with the name of a right.
-type rightKeys struct{}
+type rightKeys struct{ broken bool }
 
-func (rightKeys) Whose(_ context.Context, token string) (troupe.Caller, error) {
+func (k rightKeys) Whose(_ context.Context, token string) (troupe.Caller, error) {
 	for _, r := range troupe.UserRights() {
 		if token == string(r) {
 			return troupe.Caller{Name: "ada", Right: r, Surface: troupe.SurfaceServer, Token: token}, nil
 		}
 	}
-	if token == "broken" {
+	if token == "broken" || token == "" && k.broken {
 		return troupe.Caller{}, errors.New("the disk is on fire")
 	}
 	return troupe.Caller{}, &troupe.UserError{Problem: "nobody's token", Hint: "h", Code: troupe.ExitPermission}
@@ -320,6 +320,11 @@ func TestDoor(t *testing.T) {
 			t.Errorf("%q with %q: %d %.200s; want %d with %q", x.token, x.header, status, body, x.status, x.says)
 		}
 	}
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if status, body := callAt(t, s, "", "GET", path, ""); status != 204 || body != "" {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
 	if status, body := callAt(t, s, "", "GET", "/v1/me?token=viewer", ""); status != 401 {
 		t.Errorf("a token in the address: %d %s", status, body)
 	}
@@ -335,6 +340,24 @@ func TestDoor(t *testing.T) {
 	}
 	if status, body := callAt(t, s, "", "POST", "/v1/sign-in", `{"code":"bad"}`); status != 403 {
 		t.Errorf("a wrong code: %d %s", status, body)
+	}
+}
+
+// TestNotReady: a server whose database does not answer lives, and is not ready.
+func TestNotReady(t *testing.T) {
+	t.Parallel()
+	s, err := Listen(t.Context(), Address{Listen: "127.0.0.1:0"}, rightKeys{broken: true}, apitest.New().As)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, _ := callAt(t, s, "", "GET", "/healthz", ""); status != 204 {
+		t.Errorf("it does not live: %d", status)
+	}
+	if status, body := callAt(t, s, "", "GET", "/readyz", ""); status != 503 || strings.Contains(body, "fire") {
+		t.Errorf("it is ready: %d %s", status, body)
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -247,6 +247,12 @@ func handler(o *operations, streams context.Context) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { made().ServeHTTP(w, r) })
 }
 
+// Where a server says that it lives, and that it can do its work. It says so to those who come without a token too.
+const (
+	livePath  = "/healthz"
+	readyPath = "/readyz"
+)
+
 func newHandler(o *operations, streams context.Context) http.Handler {
 	o.streaming = func(ctx context.Context) (context.Context, context.CancelFunc) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -257,6 +263,18 @@ func newHandler(o *operations, streams context.Context) http.Handler {
 	doc := o.describe(mux)
 	serveText(mux, "GET /openapi.yaml", "application/openapi+yaml", doc.YAML)
 	serveText(mux, "GET /openapi.json", "application/openapi+json", func() ([]byte, error) { return json.Marshal(doc) })
+	mux.HandleFunc("GET "+livePath, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("GET "+readyPath, func(w http.ResponseWriter, r *http.Request) {
+		if o.keys != nil {
+			// Whose token this is, the database says; that it is nobody's is an answer.
+			_, err := o.keys.Whose(r.Context(), "")
+			if err != nil && !errors.As(err, new(*troupe.UserError)) {
+				writeProblem(w, &wire.Problem{Status: http.StatusServiceUnavailable, Detail: "the database does not answer"})
+				return
+			}
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, &wire.Problem{
 			Status: http.StatusNotFound, Detail: fmt.Sprintf("there is no %s %s here", r.Method, r.URL.Path),
