@@ -24,6 +24,7 @@ type Options struct {
 	Mask    func(string) string // takes secrets out of it
 	HangUp  <-chan struct{}     // the terminal is going away: leave, at once
 	Local   *time.Location      // for times of day; nil: the machine's
+	Server  string              // the address of the server that has the sessions; "": they are here
 	Status  bool                // a line above the prompt says what the conversation works with
 	// Panes finds out where the members of a tree's team can have panes; nil: nowhere.
 	Panes func(ctx context.Context, root troupe.SessionID) panes.Found

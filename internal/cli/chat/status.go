@@ -36,6 +36,9 @@ func (v *conversation) greet(ctx context.Context, goesOn bool) {
 		parts = append(parts, "mode "+string(v.trees.next.Mode))
 	}
 	parts = append(parts, v.folder())
+	if v.o.Server != "" {
+		parts = append(parts, "at "+v.o.Server)
+	}
 	if place := wantsPlace(v.trees.next); place != "" && !goesOn {
 		parts = append(parts, place)
 	}

@@ -105,6 +105,9 @@ func (env Env) app() app.Env {
 // Warnings lists what is odd in the user's settings.
 func (h *Home) Warnings() []string { return h.app.Warnings() }
 
+// Server is the address of the server that has the sessions, "" if they are here.
+func (h *Home) Server() string { return h.server }
+
 // Mask takes secrets out of a text.
 func (h *Home) Mask(s string) string { return h.app.Mask(s) }
 

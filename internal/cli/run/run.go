@@ -287,6 +287,7 @@ func talk(ctx context.Context, c *console.Console, f flags, args []string) error
 			return err
 		}
 		return chat.Run(ctx, c, h.API, b, chat.Options{History: h.History(), Mask: h.Mask, HangUp: c.HangUp,
+			Server: h.Server(),
 			Status: true, Panes: find})
 	})
 }
