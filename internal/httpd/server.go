@@ -263,13 +263,17 @@ func newHandler(o *operations, streams context.Context) http.Handler {
 	doc := o.describe(mux)
 	serveText(mux, "GET /openapi.yaml", "application/openapi+yaml", doc.YAML)
 	serveText(mux, "GET /openapi.json", "application/openapi+json", func() ([]byte, error) { return json.Marshal(doc) })
-	mux.HandleFunc("GET "+livePath, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("GET "+livePath, func(w http.ResponseWriter,
+		_ *http.Request) {
+		w.WriteHeader(http.StatusNoContent)
+	})
 	mux.HandleFunc("GET "+readyPath, func(w http.ResponseWriter, r *http.Request) {
 		if o.keys != nil {
 			// Whose token this is, the database says; that it is nobody's is an answer.
 			_, err := o.keys.Whose(r.Context(), "")
 			if err != nil && !errors.As(err, new(*troupe.UserError)) {
-				writeProblem(w, &wire.Problem{Status: http.StatusServiceUnavailable, Detail: "the database does not answer"})
+				writeProblem(w, &wire.Problem{Status: http.StatusServiceUnavailable,
+					Detail: "the database does not answer"})
 				return
 			}
 		}
