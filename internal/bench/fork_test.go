@@ -95,7 +95,7 @@ func (f *forking) session(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		defer db.Close() //nolint:errcheck // it goes with its folder
+		defer db.Close()
 		st = db
 	}
 	if _, err := st.Register(ctx, troupe.Owner{ID: "bench"}); err != nil {
