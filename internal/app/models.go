@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -289,7 +288,7 @@ func (m *models) open(name, id string) (model.Provider, error) {
 		return workflow.Provider{}, nil
 	}
 	if name == "script" {
-		data, err := os.ReadFile(id)
+		data, err := disk.Read(id, disk.Most)
 		if err != nil {
 			return nil, &troupe.UserError{Problem: "the script cannot be read: " + err.Error(),
 				Hint: "`troupe docs script-model` says how to write one.", Code: troupe.ExitUsage, Err: err}

@@ -44,7 +44,8 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 		workflow.Follows(s.Model) {
 		b.Prompt = "again" // without a word there would be nothing to do: with any, the failed steps begin again
 	}
-	ad := session.Adoption{Root: s.ID, Expect: t.Lease, Idle: b.Idle || b.Left, Quiet: b.Idle, Wake: b.Wake,
+	ad := session.Adoption{Root: s.ID, Expect: t.Lease, Idle: b.Idle || b.Left, Quiet: b.Idle, Stops: b.Left,
+		Wake:   b.Wake,
 		Caller: &a.caller}
 	if b.Prompt != "" {
 		ad.Prompt, ad.MailID = words(b.Prompt, b.Images), promptID()

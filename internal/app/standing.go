@@ -79,6 +79,9 @@ func (a standings) Standing(ctx context.Context, root troupe.SessionID) (host.St
 	if !s.AsleepAt.IsZero() {
 		return host.Asleep, s.Cwd, nil
 	}
+	if s.Status.Live() {
+		return host.Left, s.Cwd, nil
+	}
 	events, err := a.app.trees.events(ctx, root, 0, 0)
 	if err != nil {
 		return 0, "", err
@@ -91,7 +94,7 @@ func (a standings) Standing(ctx context.Context, root troupe.SessionID) (host.St
 	if err != nil {
 		return 0, "", err
 	}
-	if more || s.Status.Live() {
+	if more {
 		return host.Left, s.Cwd, nil
 	}
 	return host.Over, s.Cwd, nil

@@ -79,7 +79,9 @@ type Adoption struct {
 	Idle bool
 	// Quiet: the ends of commands that the process before took with it begin no run. They are read with
 	// what comes next.
-	Quiet  bool
+	Quiet bool
+	// Stops: nobody has resumed it, so that stops which wait for it are carried out.
+	Stops  bool
 	Caller *troupe.Caller // who has it go on
 }
 
@@ -163,7 +165,7 @@ func (t *tree) adopt(tx store.Tx, ad Adoption, l *looks) (out adopted, err error
 				continue
 			}
 		}
-		a, err := t.load(tx, s.ID, loading{resumed: true, quiet: ad.Quiet, opening: opening, looks: l,
+		a, err := t.load(tx, s.ID, loading{resumed: true, stops: ad.Stops, quiet: ad.Quiet, opening: opening, looks: l,
 			caller: ad.Caller})
 		if err != nil {
 			return out, err
@@ -222,7 +224,8 @@ func (t *tree) open(r store.Reader, hash string) (Roles, error) {
 
 // loading says how a session is loaded.
 type loading struct {
-	resumed bool // stops that were not carried out are taken back
+	resumed bool // another process had it: stops that were not carried out are taken back
+	stops   bool // they are not
 	quiet   bool // as Adoption.Quiet
 	opening func(*turn.State) []troupe.Body
 	looks   *looks // at what was cut off; nil leaves it open what that came to
@@ -276,7 +279,7 @@ func (t *tree) load(tx store.Tx, id troupe.SessionID, how loading) (*actor, erro
 	how.cut.calls(recovered)
 	bodies := append(recovered, how.opening(&st)...)
 	void, stopped := st.Resume(mail, t.h.d.Now())
-	if how.resumed && stopped {
+	if how.resumed && !how.stops && stopped {
 		bodies = append([]troupe.Body{void}, bodies...)
 	}
 	at := st.Session.Seq + 1 // of what takes stops back
@@ -299,7 +302,8 @@ func (t *tree) load(tx store.Tx, id troupe.SessionID, how loading) (*actor, erro
 	}
 	a.staged = staging{base: a.st.Session}
 	for _, m := range mail {
-		if how.resumed && slices.ContainsFunc(void.Mail, func(v troupe.Mail) bool { return v.ID == m.ID }) {
+		if how.resumed && !how.stops && slices.ContainsFunc(void.Mail,
+			func(v troupe.Mail) bool { return v.ID == m.ID }) {
 			if err := tx.MarkDelivered(id, at, []troupe.MailID{m.ID}); err != nil {
 				return nil, fmt.Errorf("mark mail delivered: %w", err)
 			}

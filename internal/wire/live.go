@@ -68,6 +68,8 @@ type Stop struct {
 	Tree bool `json:"tree,omitempty"` // its tasks in the background too
 	// Task is a command of the session's in the background that alone is ended.
 	Task troupe.TaskID `json:"task,omitempty"`
+	// Kept: where no process has the session it waits for the one that takes it up. For the server that keeps it going.
+	Kept bool `json:"-"`
 }
 
 // Task is something at work on a session's behalf.

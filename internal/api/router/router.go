@@ -187,7 +187,7 @@ func (r *router) Send(ctx context.Context, id troupe.SessionID, m wire.Message) 
 
 func (r *router) Stop(ctx context.Context, id troupe.SessionID, s wire.Stop) error {
 	return r.at(ctx, id, func(a api.API) error {
-		if a == r.API {
+		if a == r.API && !s.Kept {
 			// Left in the home, it would end the run of the process that goes on with the tree.
 			if t, err := a.Tree(ctx, id); err != nil || !t.Running {
 				return err

@@ -68,10 +68,11 @@ func (s serving) Send(ctx context.Context, id troupe.SessionID, m wire.Message) 
 	if err != nil {
 		return sent, err
 	}
-	if err := s.goOn(ctx, id); err != nil {
+	taken, err := s.goOn(ctx, id)
+	if err != nil {
 		return sent, err
 	}
-	if sent.Effect == effectWaits {
+	if sent.Effect == effectWaits && taken {
 		sent.Effect = "resumes"
 	}
 	return sent, nil
@@ -82,7 +83,11 @@ const effectWaits = "waits"
 
 // Compact has a session shorten its conversation.
 func (s serving) Compact(ctx context.Context, id troupe.SessionID, hint string) error {
-	return errors.Join(s.API.Compact(ctx, id, hint), s.goOn(ctx, id))
+	err := s.API.Compact(ctx, id, hint)
+	if err == nil {
+		_, err = s.goOn(ctx, id)
+	}
+	return err
 }
 
 // Answer answers a request.
@@ -92,34 +97,33 @@ func (s serving) Answer(ctx context.Context, id string, a wire.Answer) error {
 		err = s.API.Answer(ctx, q.ID, a)
 	}
 	if err == nil {
-		err = s.goOn(ctx, q.Session)
+		_, err = s.goOn(ctx, q.Session)
 	}
 	return err
 }
 
-// Stop ends the run of a session. A tree that is just between two processes is taken up for it.
+// Stop ends the run of a session. Where its tree is between two processes, the next one reads it first.
 func (s serving) Stop(ctx context.Context, id troupe.SessionID, st wire.Stop) error {
 	t, err := s.Tree(ctx, id)
 	if err != nil {
 		return err
 	}
-	if wanted, parked, err := s.h.wanted(ctx, t.Root()); err == nil && wanted && parked == "" && !t.Running {
-		s.h.taken(ctx, t.Root())
+	if st.Kept, _, err = s.h.wanted(ctx, t.Root()); err != nil {
+		return err
 	}
 	return s.API.Stop(ctx, id, st)
 }
 
-// goOn has the tree of a session kept going, and waits until a process has it.
-func (s serving) goOn(ctx context.Context, id troupe.SessionID) error {
+// goOn has the tree of a session kept going, and waits until a process has it, for a while.
+func (s serving) goOn(ctx context.Context, id troupe.SessionID) (taken bool, err error) {
 	t, err := s.Tree(ctx, id)
 	if err == nil {
 		err = s.h.want(ctx, t.Root())
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
-	s.h.taken(ctx, t.Root())
-	return nil
+	return s.h.taken(ctx, t.Root()), nil
 }
 
 // Wait returns when every session of a tree has ended, whichever process has it, and whichever had it before.
@@ -135,8 +139,11 @@ func (s serving) Wait(ctx context.Context, root troupe.SessionID) error {
 			return serr
 		}
 		switch standing {
-		case Unborn, Asleep:
+		case Unborn:
 			return err
+		case Asleep:
+			return &troupe.UserError{Problem: fmt.Sprintf("session %s was put away", root),
+				Hint: fmt.Sprintf("It goes on with: troupe wake %s", root), Err: troupe.ErrAsleep}
 		case Over, Rests:
 			return nil
 		case Here, There, Left:

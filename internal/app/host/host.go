@@ -43,8 +43,16 @@ const (
 	// taken up until then.
 	steadyAfter = 2 * time.Minute
 	mostTries   = 3
+	// failedPause is how long after it could not be taken up one is tried again, twice as long each time, and
+	// mostFailed
+	// how often: for half a day.
+	failedPause = 5 * time.Second
+	longPause   = 30 * time.Minute
+	mostFailed  = 32
 	// takenWithin is how long words to a tree that nobody has wait for it to be taken up.
 	takenWithin = 10 * time.Second
+	// parkedEvery is at how many looks one is that is parked: it may have been removed.
+	parkedEvery = 600
 	looksAgain  = 50 * time.Millisecond
 )
 
@@ -82,6 +90,9 @@ type hosted struct {
 	// Tries is how often it was taken up since it last stood for a while, and At when it was last.
 	Tries int       `json:"tries,omitempty"`
 	At    time.Time `json:"at,omitzero"`
+	// Failed is how often in a row it could not be taken up, and Why why not.
+	Failed int    `json:"failed,omitempty"`
+	Why    string `json:"why,omitempty"`
 	// Parked is why it is not taken up any more.
 	Parked string `json:"parked,omitempty"`
 }
@@ -107,6 +118,7 @@ type Host struct {
 	cancel context.CancelFunc
 	ended  chan struct{}
 
+	looks   int // so far; of the goroutine that looks
 	mu      sync.Mutex
 	worker  *store.Record                  // what it has announced itself with; nil: it has not
 	resting map[troupe.SessionID]time.Time // since when a tree here rests
@@ -155,6 +167,7 @@ func (h *Host) kick() {
 
 // look looks at every record once. What is wrong with one tree keeps no other from going on.
 func (h *Host) look(ctx context.Context) error {
+	h.looks++
 	all, err := h.o.Records.Records(ctx, kind, "", 0)
 	if err != nil {
 		return err
@@ -183,6 +196,9 @@ func (h *Host) tend(ctx context.Context, root troupe.SessionID, r store.Record) 
 	if err := json.Unmarshal(r.Value, &v); err != nil {
 		return fmt.Errorf("read its record: %w", err)
 	}
+	if v.Parked != "" && h.looks%parkedEvery != 0 {
+		return nil
+	}
 	standing, cwd, err := h.o.Trees.Standing(ctx, root)
 	if err != nil {
 		return err
@@ -210,9 +226,10 @@ func (h *Host) tend(ctx context.Context, root troupe.SessionID, r store.Record) 
 		}
 		return h.forget(ctx, r)
 	case Here:
-		if v.Tries > 0 && now.Sub(v.At) >= steadyAfter {
-			v.Tries = 0
-			return h.put(ctx, r, v)
+		if v.Tries+v.Failed > 0 && now.Sub(v.At) >= steadyAfter {
+			v.Tries, v.Failed, v.Why = 0, 0, ""
+			_, err := h.put(ctx, r, v)
+			return err
 		}
 	case Left:
 		if h.has(cwd) && v.Parked == "" {
@@ -238,32 +255,46 @@ func (h *Host) rests(root troupe.SessionID, now time.Time) time.Time {
 
 // take takes a tree up. That it is about to is in the record before, so that a process which it ends has counted.
 func (h *Host) take(ctx context.Context, root troupe.SessionID, r store.Record, v hosted) error {
-	if v.Tries >= mostTries {
-		v.Parked = fmt.Sprintf("it was taken up %d times, and each time the process was gone within %v, or could not "+
-			"go "+
-			"on with it", v.Tries, steadyAfter)
+	if v.Failed > 0 && h.o.Now().Sub(v.At) < min(failedPause<<min(v.Failed-1, 16), longPause) {
+		return nil
+	}
+	switch {
+	case v.Tries >= mostTries:
+		v.Parked = fmt.Sprintf("it was taken up %d times, and each time the process was gone within %v", v.Tries,
+			steadyAfter)
+	case v.Failed >= mostFailed:
+		v.Parked = fmt.Sprintf("it could not be taken up %d times: %s", v.Failed, v.Why)
+	}
+	var err error
+	if v.Parked != "" {
 		h.o.Log.Warn("a session is parked", "session", root, "why", v.Parked)
-		return h.put(ctx, r, v)
+		_, err = h.put(ctx, r, v)
+		return err
 	}
 	v.Tries, v.At = v.Tries+1, h.o.Now()
-	switch err := h.put(ctx, r, v); {
+	switch r.Version, err = h.put(ctx, r, v); {
 	case errors.Is(err, troupe.ErrChanged):
 		return nil // another process was faster
 	case err != nil:
 		return err
 	}
-	_, err := h.o.System.Begin(ctx, wire.Begin{Resume: string(root), Taking: wire.Taking{Left: true}})
-	if errors.Is(err, troupe.ErrFenced) {
+	_, err = h.o.System.Begin(ctx, wire.Begin{Resume: string(root), Taking: wire.Taking{Left: true}})
+	if err == nil || errors.Is(err, troupe.ErrFenced) || ctx.Err() != nil {
 		return nil
+	}
+	// No process died of it: it is tried again, later each time.
+	v.Tries, v.Failed, v.Why = v.Tries-1, v.Failed+1, err.Error()
+	if _, perr := h.put(ctx, r, v); perr != nil && !errors.Is(perr, troupe.ErrChanged) {
+		err = errors.Join(err, perr)
 	}
 	return err
 }
 
-func (h *Host) put(ctx context.Context, r store.Record, v hosted) (err error) {
+func (h *Host) put(ctx context.Context, r store.Record, v hosted) (version int64, err error) {
 	if r.Value, err = json.Marshal(v); err == nil {
-		_, err = h.o.Records.PutRecord(ctx, r)
+		version, err = h.o.Records.PutRecord(ctx, r)
 	}
-	return err
+	return version, err
 }
 
 // forget removes a record. If it was changed meanwhile, something is wanted of the tree again.
@@ -286,7 +317,7 @@ func (h *Host) want(ctx context.Context, root troupe.SessionID) error {
 			return fmt.Errorf("have session %s kept going: %w", root, err)
 		}
 		// An old record is written anew too: it may be about to be forgotten.
-		err = h.put(ctx, r, hosted{Since: h.o.Now().UTC()})
+		_, err = h.put(ctx, r, hosted{Since: h.o.Now().UTC()})
 		if errors.Is(err, troupe.ErrChanged) {
 			continue
 		}
@@ -314,7 +345,7 @@ func (h *Host) wanted(ctx context.Context, root troupe.SessionID) (wanted bool, 
 }
 
 // taken waits until a process has a tree in which something is to do, for a while: it is taken up in any case.
-func (h *Host) taken(ctx context.Context, root troupe.SessionID) {
+func (h *Host) taken(ctx context.Context, root troupe.SessionID) bool {
 	ctx, cancel := context.WithTimeout(ctx, takenWithin)
 	defer cancel()
 	tick := time.NewTicker(looksAgain)
@@ -322,13 +353,13 @@ func (h *Host) taken(ctx context.Context, root troupe.SessionID) {
 	for {
 		s, _, err := h.o.Trees.Standing(ctx, root)
 		if err != nil || s != Left {
-			return
+			return err == nil
 		}
 		h.kick()
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return
+			return false
 		}
 	}
 }

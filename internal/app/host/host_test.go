@@ -269,17 +269,45 @@ func TestParks(t *testing.T) {
 	})
 }
 
-// TestFailsToTakeUp: what cannot be taken up counts as if it had died.
+// TestFailsToTakeUp: what cannot be taken up is tried again, later each time, and goes on once it can be. The reason is
+// kept; half a day later it is parked with it.
 func TestFailsToTakeUp(t *testing.T) {
 	in(t, func(t *testing.T, h *Host, w *world, s *memstore.Store) {
-		w.begin = func(wire.Begin) error { return errors.New("the folder is gone") }
+		gone := true
+		w.begin = func(wire.Begin) error {
+			if gone {
+				return errors.New("the folder is gone")
+			}
+			return nil
+		}
 		w.set(Left)
 		if err := h.want(t.Context(), tree); err != nil {
 			t.Fatal(err)
 		}
 		pass(time.Minute)
-		if v, there := recordOf(t, s); !there || v.Parked == "" || len(w.taken()) != mostTries {
-			t.Errorf("tried %d times, then %+v", len(w.taken()), v)
+		v, _ := recordOf(t, s)
+		if n := len(w.taken()); n < 3 || n > 5 || v.Parked != "" || v.Why != "the folder is gone" || v.Tries != 0 {
+			t.Errorf("tried %d times in a minute, then %+v", n, v)
+		}
+		w.mu.Lock()
+		gone = false
+		w.mu.Unlock()
+		pass(2 * time.Minute)
+		if standing, _, err := w.Standing(t.Context(), tree); standing != Here || err != nil {
+			t.Errorf("once it can be taken up it stands at %d, %v", standing, err)
+		}
+		w.mu.Lock()
+		gone = true
+		w.mu.Unlock()
+		pass(steadyAfter)
+		w.set(Left)
+		pass(20 * time.Hour)
+		if v, _ := recordOf(t, s); !strings.Contains(v.Parked, "32 times: the folder is gone") {
+			t.Errorf("after a day it is %+v", v)
+		}
+		a := h.API(w, troupe.Caller{})
+		if sent, err := a.Send(t.Context(), tree, wire.Message{Text: "x"}); err != nil || sent.Effect != effectWaits {
+			t.Errorf("words to what cannot be taken up: %+v, %v", sent, err)
 		}
 	})
 }
@@ -445,7 +473,11 @@ func TestWaits(t *testing.T) {
 func TestWaitsForNothing(t *testing.T) {
 	in(t, func(t *testing.T, h *Host, w *world, _ *memstore.Store) {
 		a := h.API(w, troupe.Caller{})
-		for _, s := range []Standing{Unborn, Asleep, There} {
+		w.set(Asleep)
+		if err := a.Wait(t.Context(), tree); !errors.Is(err, troupe.ErrAsleep) {
+			t.Errorf("asleep: %v", err)
+		}
+		for _, s := range []Standing{Unborn, There} {
 			w.set(s)
 			if err := a.Wait(t.Context(), tree); !errors.Is(err, troupe.ErrFenced) {
 				t.Errorf("standing %d: %v", s, err)
