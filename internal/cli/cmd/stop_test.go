@@ -21,15 +21,15 @@ func TestStop(t *testing.T) {
 		says, did       string
 	}{
 		{"main", false, false, false, "job: stops after the step it is in; go on later with: troupe -p --resume " +
-			"7k3f00000000\n", "stop 7k3f00000000 {Now:false Tree:true Task:}"},
+			"7k3f00000000\n", "stop 7k3f00000000 {Now:false Tree:true Task: Kept:false}"},
 		{"9m2", false, true, false, "job/Auth Explorer: stops now; have it go on with: troupe send 9m2000000000",
-			"stop 9m2000000000 {Now:true Tree:false Task:}"},
+			"stop 9m2000000000 {Now:true Tree:false Task: Kept:false}"},
 		{"main", false, true, true, `{"session":"7k3f00000000","effect":"stops","now":true,"tree":true}`,
-			"stop 7k3f00000000 {Now:true Tree:true Task:}"},
+			"stop 7k3f00000000 {Now:true Tree:true Task: Kept:false}"},
 		{"main", true, false, false, "job: no process is running it; there is nothing to stop\n",
-			"stop 7k3f00000000 {Now:false Tree:true Task:}"},
+			"stop 7k3f00000000 {Now:false Tree:true Task: Kept:false}"},
 		{"main", true, false, true, `{"session":"7k3f00000000","effect":"none","now":false,"tree":true}`,
-			"stop 7k3f00000000 {Now:false Tree:true Task:}"},
+			"stop 7k3f00000000 {Now:false Tree:true Task: Kept:false}"},
 	} {
 		var b bytes.Buffer
 		w := apitest.New()
