@@ -69,7 +69,7 @@ test: ## everything a change must pass; says how long each part took
 
 test-whole: build
 	@rm -f bin/skips.txt
-	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe $(SKIPS) $(GO) test $(TESTFLAGS) -vet=off -timeout 15m -parallel 4 $(WHOLE)
+	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe $(SKIPS) $(GO) test $(TESTFLAGS) -vet=off -timeout 20m -parallel 4 $(WHOLE)
 
 test-raced:
 	@[ -n "$(RACE)" ] || echo "No C compiler here (Debian: apt-get install gcc libc6-dev): the tests run WITHOUT the race detector."
