@@ -320,6 +320,11 @@ func TestDoor(t *testing.T) {
 			t.Errorf("%q with %q: %d %.200s; want %d with %q", x.token, x.header, status, body, x.status, x.says)
 		}
 	}
+	// Whom a caller speaks for is the word of processes of the same database alone.
+	if status, body := callAt(t, s, "viewer", "GET", "/v1/users", "", wire.CallerHeader,
+		`{"name":"eve","right":"admin","surface":"server"}`); status != 403 {
+		t.Errorf("a viewer who says to be an admin: %d %s", status, body)
+	}
 	for _, path := range []string{"/healthz", "/readyz"} {
 		if status, body := callAt(t, s, "", "GET", path, ""); status != 204 || body != "" {
 			t.Errorf("%s: %d %s", path, status, body)

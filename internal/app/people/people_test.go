@@ -296,3 +296,27 @@ func TestUsed(t *testing.T) {
 		t.Errorf("the tokens are %+v, %v", tokens, err)
 	}
 }
+
+// TestPeers: processes of one database share one secret, and nothing else that begins like it lets anybody in.
+func TestPeers(t *testing.T) {
+	t.Parallel()
+	p, _, _ := fresh(t)
+	for _, wrong := range []string{"troupepeer_", "troupepeer_x"} {
+		_, err := p.Whose(t.Context(), wrong)
+		isStranger(t, wrong, err)
+	}
+	secret, err := p.Peers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := p.Peers(t.Context()); again != secret || err != nil {
+		t.Errorf("asked again, the secret is another one: %v", err)
+	}
+	for _, wrong := range []string{"troupepeer_", "troupepeer_x", secret + "x", secret[:len(secret)-1]} {
+		_, err := p.Whose(t.Context(), wrong)
+		isStranger(t, wrong, err)
+	}
+	if c, err := p.Whose(t.Context(), secret); err != nil || c.Right != troupe.RightSystem {
+		t.Errorf("with the secret the caller is %+v, %v", c, err)
+	}
+}
