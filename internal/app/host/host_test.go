@@ -110,6 +110,20 @@ func (w *world) Send(_ context.Context, id troupe.SessionID, _ wire.Message) (wi
 
 func (w *world) Wait(context.Context, troupe.SessionID) error { return w.waits }
 
+// gone are the trees that were let go of, in order.
+func (w *world) gone() []troupe.SessionID {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.left)
+}
+
+// births counts what was begun or resumed.
+func (w *world) births() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.begun)
+}
+
 func (w *world) taken() (out []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -335,8 +349,8 @@ func TestForgets(t *testing.T) {
 				if _, there := recordOf(t, s); there {
 					t.Error("it is not forgotten")
 				}
-				if x.stands == Rests && !slices.Equal(w.left, []troupe.SessionID{tree}) {
-					t.Errorf("let go of is %v", w.left)
+				if x.stands == Rests && !slices.Equal(w.gone(), []troupe.SessionID{tree}) {
+					t.Errorf("let go of is %v", w.gone())
 				}
 			})
 		})
@@ -355,11 +369,11 @@ func TestRestsAnew(t *testing.T) {
 		pass(2 * lookEvery)
 		w.set(Rests)
 		pass(2 * time.Minute)
-		if len(w.left) > 0 {
+		if len(w.gone()) > 0 {
 			t.Error("it is let go of by the time of before")
 		}
 		pass(restsAfter)
-		if len(w.left) != 1 {
+		if len(w.gone()) != 1 {
 			t.Error("it is held for ever")
 		}
 	})
@@ -418,8 +432,8 @@ func TestWorkers(t *testing.T) {
 			"There are: process 7 on here (/src)") {
 			t.Errorf("without a worker of that folder: %v", err)
 		}
-		if err := begin("/src/a"); err != nil || len(w.begun) != 1 {
-			t.Errorf("with a worker: %v, %d begun", err, len(w.begun))
+		if err := begin("/src/a"); err != nil || w.births() != 1 {
+			t.Errorf("with a worker: %v, %d begun", err, w.births())
 		}
 		w.dead["w1"] = true
 		if err := begin("/src/a"); err == nil {
