@@ -18,10 +18,10 @@ BENCHJSON     ?= bin/bench.json
 # The packages that a run with -short tests only in part, the longest first. They run whole without the
 # race detector, under which they would take five to ten times as long.
 WHOLE         := ./internal/e2e ./internal/sandbox ./internal/sim ./internal/app ./internal/store/sqlite \
-	./internal/hidden ./internal/session ./internal/model/openai ./internal/model/anthropic \
+	./internal/workspace/worktree ./internal/hidden ./internal/session ./internal/model/openai ./internal/model/anthropic \
 	./internal/tool/search ./internal/tool/web
 # Those of them in which the race detector may find something, and all others; the longest first here too.
-RACED          = ./internal/workspace/worktree $(filter-out %/e2e %/archtest,$(WHOLE)) $$($(GO) list ./... | grep -vE '/internal/(e2e|archtest)$$')
+RACED          = $(filter-out %/e2e %/archtest,$(WHOLE)) $$($(GO) list ./... | grep -vE '/internal/(e2e|archtest)$$')
 # For both runs of `make test`, such as -count=1; and how often test-soak makes them.
 TESTFLAGS     ?=
 N             ?= 20

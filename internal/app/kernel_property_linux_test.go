@@ -425,7 +425,7 @@ func TestKernelDoesWhatTheGateSays(t *testing.T) {
 	}
 	seeds := uint64(60)
 	if testing.Short() {
-		seeds = 15
+		seeds = 4
 	}
 	if n, err := strconv.ParseUint(os.Getenv("SEEDS"), 10, 32); err == nil {
 		seeds = n

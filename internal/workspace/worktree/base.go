@@ -249,19 +249,29 @@ func leave(k *Keeper, top string, s *scan, hidden func(string) bool) []string {
 	return left
 }
 
-// copyIndex gives the keeper the caller's index: what it says of times and sizes makes looking fast.
+// copyIndex gives the keeper the caller's index: what it says of times and sizes makes looking fast. The copy is as old
+// as the index is: git compares what a file holds only where it may have changed after the index was written, in the
+// second in which it was, and a younger copy would have such a change go unseen.
 func copyIndex(c *caller, p place) error {
 	shared, err := filepath.Glob(disk.Pattern(c.dir) + "/sharedindex.*") // of which a split one has its files
 	if err != nil {
 		return err
 	}
 	for _, name := range append(shared, filepath.Join(c.dir, "index")) {
-		data, err := plainFile(name, 4<<30)
+		info, err := os.Lstat(name) // first: one that takes its place from here on is younger
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
+		var data []byte
 		if err == nil {
-			err = disk.Cache(filepath.Join(p.repo, filepath.Base(name)), data)
+			data, err = plainFile(name, 4<<30)
+		}
+		copied := filepath.Join(p.repo, filepath.Base(name))
+		if err == nil {
+			err = disk.Cache(copied, data)
+		}
+		if err == nil {
+			err = os.Chtimes(copied, info.ModTime(), info.ModTime())
 		}
 		if err != nil {
 			return err

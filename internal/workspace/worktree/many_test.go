@@ -80,7 +80,10 @@ func (c *crowd) collects() (stop func() error) {
 // meanwhile, all get there, and every line of theirs is in a kept ref.
 func TestPains28(t *testing.T) {
 	t.Parallel()
-	const many = 50
+	many := 50
+	if testing.Short() {
+		many = 8
+	}
 	c := &crowd{bench: newBench(t), lines: make([][]string, many)}
 	c.keepers = []*Keeper{c.k, c.keeper()}
 	all := make([]troupe.Workspace, many)
