@@ -19,6 +19,7 @@ type Session struct {
 	Type      string // name of its profile
 	Team      string // that it is a member of, and its parent leads; "" if of none
 	Model     string // "provider/id"
+	By        string // who began the tree, as Caller.Name; of roots only
 
 	Status  Status
 	Waiting WaitReason

@@ -59,7 +59,7 @@ type Sessions interface {
 	// such as "main/Auth Explorer", or the bare name of an agent. "main" is the newest main agent
 	// of the folder cwd. Only Find tells a session's Result.
 	Find(ctx context.Context, ref, cwd string) (wire.Session, error)
-	// List returns main agents, the newest first.
+	// List returns main agents, or the sub-agents of a session, the newest first, a page at a time.
 	List(ctx context.Context, l wire.Listing) ([]wire.Session, error)
 	// Tree reads the whole tree that a session belongs to.
 	Tree(ctx context.Context, id troupe.SessionID) (wire.Tree, error)

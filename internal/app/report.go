@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -286,31 +287,44 @@ func endOf(r store.Reader, s troupe.Session) (troupe.Ended, error) {
 	return troupe.Ended{}, nil
 }
 
-// list returns root sessions, the newest first.
-func (a sessions) list(ctx context.Context, cwd string, limit int) ([]wire.Session, error) {
-	var roots []troupe.Session
+// list returns main agents, or the sub-agents of one session, the newest first.
+func (a sessions) list(ctx context.Context, l wire.Listing) ([]wire.Session, error) {
+	if l.Status != "" && !slices.Contains(troupe.Statuses(), l.Status) {
+		return nil, &troupe.UserError{Problem: fmt.Sprintf("%.40q is no status of a session", l.Status),
+			Hint: "There are: " + strings.Trim(fmt.Sprint(troupe.Statuses()), "[]") + ".", Code: troupe.ExitUsage}
+	}
+	var found []troupe.Session
 	sums := make(map[troupe.SessionID]troupe.Tree)
 	leases := make(map[troupe.SessionID]troupe.Lease)
-	err := a.app.trees.store.View(ctx, func(r store.Reader) error {
-		var err error
-		if roots, err = r.Sessions(store.Filter{RootsOnly: true, Cwd: cwd, Newest: true, Limit: limit}); err != nil {
-			return err
-		}
-		for _, s := range roots {
-			if sums[s.ID], err = r.Tree(s.ID); err != nil {
-				return err
+	err := a.app.trees.store.View(ctx, func(r store.Reader) (err error) {
+		for _, id := range []troupe.SessionID{l.Parent, l.After} {
+			if id == "" {
+				continue
 			}
-			if leases[s.ID], err = r.Lease(s.ID); err != nil {
-				return err
+			if _, err := r.Session(id); err != nil { // where a page begins behind one that is gone cannot be told
+				return &troupe.UserError{Problem: fmt.Sprintf("there is no session %.40q", id),
+					Hint: "Name one by its whole id, as the page before has it. If it was removed, begin with the " +
+						"first page.",
+					Err: err}
 			}
 		}
-		return nil
+		found, err = r.Sessions(store.Filter{RootsOnly: l.Parent == "", Parent: l.Parent, Cwd: l.Cwd, Status: l.Status,
+			By: l.By, Text: l.Text, After: l.After, Newest: true, Limit: l.Limit})
+		for _, s := range found {
+			if err == nil && s.Parent == "" {
+				sums[s.ID], err = r.Tree(s.ID)
+			}
+			if err == nil {
+				leases[s.ID], err = r.Lease(s.ID)
+			}
+		}
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list sessions: %w", err)
 	}
-	out := make([]wire.Session, 0, len(roots))
-	for _, s := range roots {
+	out := make([]wire.Session, 0, len(found))
+	for _, s := range found {
 		running := false
 		if s.Status.Live() || sums[s.ID].Active > 0 {
 			if _, running, err = a.app.trees.owner(ctx, leases[s.ID]); err != nil {
@@ -318,8 +332,11 @@ func (a sessions) list(ctx context.Context, cwd string, limit int) ([]wire.Sessi
 			}
 		}
 		row := a.app.wireSession(s, displayName(s), running)
-		if row.Tree = wire.SumsOf(sums[s.ID]); row.Tree.Active > 0 {
-			row.Running = running // the main agent waits for their ends
+		if s.Parent == "" {
+			row.Tree = wire.SumsOf(sums[s.ID])
+			if row.Tree.Active > 0 {
+				row.Running = running // the main agent waits for their ends
+			}
 		}
 		out = append(out, row)
 	}

@@ -57,7 +57,12 @@ func (a sessions) Find(ctx context.Context, ref, cwd string) (wire.Session, erro
 
 func (a sessions) List(ctx context.Context, l wire.Listing) ([]wire.Session, error) {
 	if l.QuietMS == 0 {
-		return a.list(ctx, l.Cwd, l.Limit)
+		return a.list(ctx, l)
+	}
+	if (l != wire.Listing{Cwd: l.Cwd, Limit: l.Limit, QuietMS: l.QuietMS}) {
+		return nil, &troupe.UserError{Problem: "sessions that have been quiet for a time are listed by their folder " +
+			"alone",
+			Hint: "Leave out the other conditions.", Code: troupe.ExitUsage}
 	}
 	old, err := a.app.trees.olderThan(ctx, a.app.env.Now().Add(-time.Duration(l.QuietMS)*time.Millisecond))
 	if err != nil {

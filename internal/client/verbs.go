@@ -18,7 +18,8 @@ func (c *Client) Find(ctx context.Context, ref, cwd string) (wire.Session, error
 }
 
 func (c *Client) List(ctx context.Context, l wire.Listing) ([]wire.Session, error) {
-	query := queryOf("cwd", l.Cwd, "limit", strconv.Itoa(l.Limit), "quiet_ms", strconv.FormatInt(l.QuietMS, 10))
+	query := queryOf("cwd", l.Cwd, "parent", string(l.Parent), "status", string(l.Status), "by", l.By, "text", l.Text,
+		"after", string(l.After), "limit", strconv.Itoa(l.Limit), "quiet_ms", strconv.FormatInt(l.QuietMS, 10))
 	return get[[]wire.Session](ctx, c, "list-sessions", "", query)
 }
 

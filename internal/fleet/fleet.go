@@ -166,6 +166,9 @@ func spawn(tx store.Tx, owner troupe.OwnerID, now time.Time, b Birth, tree troup
 		Depth: b.Depth, Cwd: b.Cwd, Workspace: b.Workspace, Type: b.Profile.Kind(), Model: b.Profile.Model,
 		Team: b.Profile.Team, Status: troupe.Spawning, CreatedAt: now,
 	}
+	if b.Caller != nil {
+		s.By = b.Caller.Name
+	}
 	name, err := insert(tx, s, lease, b.Caps, names)
 	if errors.Is(err, troupe.ErrExists) {
 		return Born{Refused: &nameTakenError{Name: name}}, nil

@@ -83,10 +83,32 @@ type Filter struct {
 	Cwd       string
 	Status    troupe.Status
 	Waiting   troupe.WaitReason
+	By        string // who began the tree
+	Text      string // stands in the title or name, without regard to (ASCII) case
+	// After is the session that the list goes on behind, in its order: the last of the page before. None is behind one
+	// that is not there.
+	After troupe.SessionID
 	// Newest returns the latest born first, and Limit (if > 0) cuts the list.
 	Newest bool
 	Limit  int
 }
+
+// Lower is a text with its ASCII letters in lower case, as filters compare.
+func Lower(s string) string {
+	i := strings.IndexFunc(s, isUpper)
+	if i < 0 {
+		return s
+	}
+	b := []byte(s)
+	for ; i < len(b); i++ {
+		if isUpper(rune(b[i])) {
+			b[i] += 'a' - 'A'
+		}
+	}
+	return string(b)
+}
+
+func isUpper(r rune) bool { return 'A' <= r && r <= 'Z' }
 
 // RequestFilter selects requests; zero fields do not restrict.
 type RequestFilter struct {

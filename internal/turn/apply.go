@@ -152,6 +152,9 @@ func (f *fold) created(b troupe.Created) {
 		Type: b.Profile.Kind(), Model: b.Profile.Model, Team: b.Profile.Team,
 		Status: troupe.Spawning, CreatedAt: f.e.At,
 	}
+	if b.Caller != nil {
+		f.s.Session.By = b.Caller.Name
+	}
 }
 
 func (f *fold) started(b troupe.Started) error {

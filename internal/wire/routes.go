@@ -27,7 +27,8 @@ func routes() []Route {
 		operator  = troupe.RightOperator
 	)
 	return []Route{
-		route("list-sessions", get, all, "List main agents' sessions, the newest first").by(viewer),
+		route("list-sessions", get, all, "List sessions, the newest first: main agents, or the sub-agents of "+
+			"one").by(viewer),
 		route("find-session", get, one, "Find a session by what people call it").by(viewer),
 		route("tree", get, one+"/tree", "All sessions of a session's tree, and who runs it").by(viewer),
 		route("team", get, one+"/team", "The team that a session's main agent leads, and what each member is "+

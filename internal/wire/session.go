@@ -21,6 +21,7 @@ type Session struct {
 	Path   string           `json:"path" doc:"Its ancestors' names and its own, as people name it"`
 	Type   string           `json:"type"`
 	Title  string           `json:"title"`
+	By     string           `json:"begun_by,omitempty" doc:"Of a main agent: the name of the user who began it"`
 	Depth  int              `json:"depth"`
 	Cwd    string           `json:"cwd"`
 	// Workspace is nil if its tools act in Cwd.
@@ -88,7 +89,7 @@ func SumsOf(t troupe.Tree) *Sums {
 func NewSession(s troupe.Session, path string, now time.Time) Session {
 	out := Session{
 		ID: s.ID, Root: s.Root, Parent: s.Parent, Coord: s.Coord, Name: s.Name, Path: path, Type: s.Type,
-		Title: s.Title,
+		Title: s.Title, By: s.By,
 		Depth: s.Depth, Cwd: s.Cwd, Model: s.Model, Status: s.Status, Waiting: s.Waiting, Until: s.Until.UTC(),
 		Cause: s.Cause,
 		Run:   s.Run, Seq: s.Seq, Error: s.Error, Usage: s.Tally.Usage, CostUSD: s.Tally.Cost.Dollars(),
@@ -117,10 +118,16 @@ func DurationMS(s troupe.Session, now time.Time) int64 {
 	return max(0, s.EndedAt.Sub(s.StartedAt).Milliseconds())
 }
 
-// Listing says which main agents are asked for. The zero value is all.
+// Listing says which main agents are asked for, or which sub-agents of one session. The zero value is all main agents.
 type Listing struct {
-	Cwd   string // only those of this folder
-	Limit int    // how many at the most
+	Cwd    string           // only those of this folder
+	Parent troupe.SessionID // the sub-agents of this session, and no main agents
+	Status troupe.Status    // only those that are at this
+	By     string           // only trees that this person began
+	Text   string           // only those in whose title or name it stands, without regard to the case of ASCII letters
+	Limit  int              // how many at the most
+	// After is the last session of the page before; "" for the first page.
+	After troupe.SessionID
 	// QuietMS: only those in whose trees nothing is at work and nothing has happened for so long.
 	QuietMS int64
 }

@@ -38,7 +38,8 @@ func asks() []ask {
 	for _, cwd := range []string{"/src", "/else&where=1"} {
 		add("Find", func(ctx context.Context, a api.API) (any, error) { return a.Find(ctx, "main", cwd) })
 	}
-	for _, l := range []wire.Listing{{}, {Cwd: "/src", Limit: 7}, {Cwd: "/else"}, {QuietMS: 1500}} {
+	for _, l := range []wire.Listing{{}, {Cwd: "/src", Limit: 7}, {Cwd: "/else"}, {QuietMS: 1500},
+		{Parent: Root, Status: troupe.Waiting, By: "ann & bob", Text: "a?b", After: Child}} {
 		add("List", func(ctx context.Context, a api.API) (any, error) { return a.List(ctx, l) })
 	}
 	for _, id := range []troupe.SessionID{Root, Child, Absent} {

@@ -243,6 +243,32 @@ func (l *live) asks() (troupe.SessionID, api.Stream) {
 		list[0].ID != b.Root || list[0].Tree == nil {
 		l.t.Errorf("listed are %+v, %v", list, err)
 	}
+	for _, x := range []struct {
+		what string
+		l    wire.Listing
+		want int
+	}{
+		{"its name", wire.Listing{Text: "JOB", Status: troupe.Completed}, 1},
+		{"another text", wire.Listing{Text: "jobless"}, 0},
+		{"another status", wire.Listing{Text: "job", Status: troupe.Failed}, 0},
+		{"another person", wire.Listing{Text: "job", By: "none of them"}, 0},
+		{"behind it", wire.Listing{Text: "job", After: b.Root}, 0},
+		{"below it", wire.Listing{Parent: b.Root}, 0},
+	} {
+		x.l.Cwd = l.dir
+		if list, err := a.List(ctx, x.l); err != nil || len(list) != x.want {
+			l.t.Errorf("%s: listed are %+v, %v", x.what, list, err)
+		}
+	}
+	_, err = a.List(ctx, wire.Listing{After: "none"})
+	l.fails("a page behind none", err, troupe.ErrNotFound)
+	_, err = a.List(ctx, wire.Listing{Parent: "none"})
+	l.fails("the sub-agents of none", err, troupe.ErrNotFound)
+	var user *troupe.UserError
+	_, err = a.List(ctx, wire.Listing{Status: "busy"})
+	if !errors.As(err, &user) || user.Code != troupe.ExitUsage || !strings.Contains(user.Hint, "max_turns") {
+		l.t.Errorf("an unknown status: %v", err)
+	}
 	if c, err := a.Cost(ctx, b.Root); err != nil || len(c.Agents) != 1 {
 		l.t.Errorf("it cost %+v, %v", c, err)
 	}

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -14,28 +15,38 @@ import (
 // newSessions makes the command.
 func newSessions(c *console.Console) *cobra.Command {
 	var asJSON, here bool
-	var limit int
+	var l wire.Listing
+	var status, after string
 	cmd := &cobra.Command{
 		Use: "sessions", Short: "List sessions, the newest first", Args: console.NoArgs,
-		Example: "troupe sessions --here\ntroupe sessions --json",
+		Example: "troupe sessions --here\ntroupe sessions --status waiting\ntroupe sessions --search login --by ann\n" +
+			"troupe sessions --limit 20 --after 4k7q2m9xw3ht  # the next page",
 		RunE: inHome(c, func(ctx context.Context, a api.API, _ []string) error {
-			cwd := ""
 			if here {
-				cwd = c.Cwd
+				l.Cwd = c.Cwd
 			}
-			list, err := a.List(ctx, wire.Listing{Cwd: cwd, Limit: limit})
+			l.Status, l.After = troupe.Status(status), troupe.SessionID(after)
+			list, err := a.List(ctx, l)
 			if err != nil {
 				return err
 			}
 			if asJSON {
 				return c.JSON(list)
 			}
+			if len(list) == 0 && l != (wire.Listing{Limit: l.Limit}) {
+				return c.Say("No session is like that.")
+			}
 			return writeSessions(c, list)
 		}),
 	}
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&here, "here", false, "Only those of this folder")
-	cmd.Flags().IntVar(&limit, "limit", 50, "How many at the most (0: all)")
+	cmd.Flags().StringVar(&status, "status", "", "Only those that are at this: spawning, running, waiting, completed, "+
+		"failed, cancelled, max_turns")
+	cmd.Flags().StringVar(&l.By, "by", "", "Only those that this user of a server began")
+	cmd.Flags().StringVar(&l.Text, "search", "", "Only those with these words in what they are about, or in their name")
+	cmd.Flags().IntVar(&l.Limit, "limit", 50, "How many at the most (0: all)")
+	cmd.Flags().StringVar(&after, "after", "", "Those behind this one, by its id: the next page")
 	return cmd
 }
 
@@ -44,13 +55,20 @@ func writeSessions(c *console.Console, list []wire.Session) error {
 		return c.Say(`No sessions yet. Begin one: troupe -p "explain this project"`)
 	}
 	type col = console.Column
-	t := c.Table(col{Title: "ID"}, col{Title: "NAME", Least: 10}, col{Title: "STATUS"}, col{Title: "AGENTS", Spare: 5},
-		col{Title: "TOKENS", Spare: 4}, col{Title: "COST", Spare: 2}, col{Title: "STARTED", Spare: 1},
-		col{Title: "FOLDER", Spare: 3}, col{Title: "WHAT"})
+	cols := []col{{Title: "ID"}, {Title: "NAME", Least: 10}, {Title: "STATUS"}, {Title: "AGENTS", Spare: 5},
+		{Title: "TOKENS", Spare: 4}, {Title: "COST", Spare: 2}, {Title: "STARTED", Spare: 1}}
+	others := slices.ContainsFunc(list, func(s wire.Session) bool { return s.By != list[0].By })
+	if others {
+		cols = append(cols, col{Title: "BY", Spare: 6})
+	}
+	t := c.Table(append(cols, col{Title: "FOLDER", Spare: 3}, col{Title: "WHAT"})...)
 	for _, s := range list {
-		t.Row(s.ID, console.Line(s.Name, 24), sessionStatus(s), s.Tree.Agents,
-			troupe.FormatTokens(s.Tree.Usage.Total()), sessionCost(s), s.CreatedAt.Local().Format("2006-01-02 15:04"),
-			console.Line(c.ShortPath(s.Cwd), 40), console.Line(s.Title, 50))
+		cells := []any{s.ID, console.Line(s.Name, 24), sessionStatus(s), s.Tree.Agents,
+			troupe.FormatTokens(s.Tree.Usage.Total()), sessionCost(s), s.CreatedAt.Local().Format("2006-01-02 15:04")}
+		if others {
+			cells = append(cells, console.Line(s.By, 20))
+		}
+		t.Row(append(cells, console.Line(c.ShortPath(s.Cwd), 40), console.Line(s.Title, 50))...)
 	}
 	return t.Write()
 }

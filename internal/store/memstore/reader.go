@@ -49,10 +49,15 @@ func (r *reader) Sessions(f store.Filter) (out []troupe.Session, err error) {
 			from = t.members
 		}
 	}
+	behind := f.After == ""
 	for i := range from {
 		s := from[i]
 		if f.Newest {
 			s = from[len(from)-1-i]
+		}
+		if !behind {
+			behind = s != nil && s.ID == f.After
+			continue
 		}
 		if s == nil || !matches(f, s.Session) {
 			continue
@@ -70,10 +75,12 @@ func matches(f store.Filter, s troupe.Session) bool {
 		(f.Parent == "" || s.Parent == f.Parent) &&
 		(!f.RootsOnly || s.Parent == "") &&
 		strings.HasPrefix(string(s.ID), f.IDPrefix) &&
-		(f.Name == "" || fold(s.Name) == fold(f.Name)) &&
+		(f.Name == "" || store.Lower(s.Name) == store.Lower(f.Name)) &&
 		(f.Cwd == "" || s.Cwd == f.Cwd) &&
 		(f.Status == "" || s.Status == f.Status) &&
-		(f.Waiting == "" || s.Waiting == f.Waiting)
+		(f.Waiting == "" || s.Waiting == f.Waiting) &&
+		(f.By == "" || s.By == f.By) &&
+		(f.Text == "" || strings.Contains(store.Lower(s.Title+"\x00"+s.Name), store.Lower(f.Text)))
 }
 
 func (r *reader) Lease(id troupe.SessionID) (troupe.Lease, error) {
@@ -167,23 +174,6 @@ func (r *reader) Document(root troupe.SessionID, hash string) ([]byte, error) {
 	}
 	return nil, fmt.Errorf("document %s of tree %q: %w", hash, root, troupe.ErrNotFound)
 }
-
-// fold makes names that differ only in the case of ASCII letters equal, as databases do.
-func fold(s string) string {
-	i := strings.IndexFunc(s, isUpper)
-	if i < 0 {
-		return s
-	}
-	b := []byte(s)
-	for ; i < len(b); i++ {
-		if isUpper(rune(b[i])) {
-			b[i] += 'a' - 'A'
-		}
-	}
-	return string(b)
-}
-
-func isUpper(r rune) bool { return 'A' <= r && r <= 'Z' }
 
 // writeTime and readTime do to a time what a database does.
 func writeTime(t time.Time) int64 {

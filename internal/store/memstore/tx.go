@@ -93,7 +93,7 @@ func (t *tx) Insert(s troupe.Session, l troupe.Lease, caps *troupe.Caps) error {
 
 // clash finds what of s is taken.
 func (t *tx) clash(s troupe.Session, parent *session) error {
-	name := fold(s.Name)
+	name := store.Lower(s.Name)
 	if t.db.sessions[s.ID] != nil {
 		return errors.New("the id is taken")
 	}
@@ -113,7 +113,7 @@ func (t *tx) clash(s troupe.Session, parent *session) error {
 }
 
 func (t *tx) add(s, parent *session, caps *troupe.Caps) {
-	db, id, name := t.db, s.ID, fold(s.Name)
+	db, id, name := t.db, s.ID, store.Lower(s.Name)
 	db.sessions[id] = s
 	db.births = append(db.births, s)
 	t.undo = append(t.undo, func() {
@@ -350,7 +350,7 @@ func (t *tx) DeleteTree(root troupe.SessionID) error {
 	db := t.db
 	delete(db.trees, root)
 	t.undo = append(t.undo, func() { db.trees[root] = tr })
-	if name := fold(db.sessions[root].Name); name != "" {
+	if name := store.Lower(db.sessions[root].Name); name != "" {
 		delete(db.names, name)
 		t.undo = append(t.undo, func() { db.names[name] = root })
 	}

@@ -21,21 +21,23 @@ func BenchmarkStore(b *testing.B) {
 			b.Error(err)
 		}
 	})
-	for _, n := range []int{1, 8, 64} {
-		b.Run(fmt.Sprintf("connections=%d", n), func(b *testing.B) {
-			storetest.Bench(b, func(b *testing.B) store.Store {
-				s, err := postgres.Open(b.Context(), server.Address(fmt.Sprintf("s%d", schemas.Add(1))),
-					postgres.Options{Connections: n})
-				if err != nil {
-					b.Fatal(err)
+	with := func(n int) func(b *testing.B) store.Store {
+		return func(b *testing.B) store.Store {
+			s, err := postgres.Open(b.Context(), server.Address(fmt.Sprintf("s%d", schemas.Add(1))),
+				postgres.Options{Connections: n})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Cleanup(func() {
+				if err := s.Close(); err != nil {
+					b.Error(err)
 				}
-				b.Cleanup(func() {
-					if err := s.Close(); err != nil {
-						b.Error(err)
-					}
-				})
-				return s
 			})
-		})
+			return s
+		}
 	}
+	for _, n := range []int{1, 8, 64} {
+		b.Run(fmt.Sprintf("connections=%d", n), func(b *testing.B) { storetest.Bench(b, with(n)) })
+	}
+	b.Run("lists", func(b *testing.B) { storetest.BenchLists(b, with(8)) })
 }

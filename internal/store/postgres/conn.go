@@ -261,6 +261,9 @@ func eachRow(rows pgx.Rows, each func(table.Row) error) error {
 // SameName implements table.Conn. The column's collation has letters of ASCII alone.
 func (c *conn) SameName(value string) string { return `lower(name) = lower(` + value + ` COLLATE "C")` }
 
+// Worded implements table.Conn. Of a title and a name, 200 characters are looked at.
+func (c *conn) Worded(value string) string { return `strpos(words, ` + value + `) > 0` }
+
 // Stamp implements table.Ahead.
 func (c *conn) Stamp() string { return `, changed = pg_current_xact_id()::text::bigint` }
 

@@ -280,20 +280,29 @@ func TestRecordsOutage(t *testing.T) {
 	}
 }
 
-// TestFromVersion1: a database without records gets them, once, and keeps what it has.
+// TestFromVersion1: a database without records gets them, once, and keeps what it has; its logs say who began its
+// trees.
 func TestFromVersion1(t *testing.T) {
 	t.Parallel()
 	address := fresh(t)
 	s := open(t, address)
 	planted(t, s, root(theRoot))
-	if err := s.Close(); err != nil {
+	err := s.Update(t.Context(), theRoot, func(tx store.Tx) error {
+		x := root(theRoot)
+		x.Seq = 1
+		return tx.Append(lease(), x, []troupe.Event{{Root: theRoot, Session: theRoot, Seq: 1,
+			Body: troupe.Created{Caller: &troupe.Caller{Name: "ann"}}}})
+	})
+	if err := errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	c, err := pgx.Connect(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.Exec(t.Context(), `DROP TABLE records; DROP SEQUENCE record_versions; UPDATE version SET version = 1`)
+	_, err = c.Exec(t.Context(), `DROP TABLE records; DROP SEQUENCE record_versions; UPDATE version SET version = 1;
+		ALTER TABLE sessions DROP COLUMN words; ALTER TABLE sessions DROP COLUMN begun_by;
+		DROP INDEX roots_by_folder; DROP INDEX roots_live; DROP INDEX roots_failed`)
 	if err := errors.Join(err, c.Close(t.Context())); err != nil {
 		t.Fatal(err)
 	}
@@ -303,12 +312,18 @@ func TestFromVersion1(t *testing.T) {
 		if r.Version, err = s.PutRecord(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
-		err = s.View(t.Context(), func(r store.Reader) error { _, err := r.Session(theRoot); return err })
+		err = s.View(t.Context(), func(r store.Reader) error {
+			x, err := r.Session(theRoot)
+			if x.By != "ann" {
+				t.Errorf("%q began it", x.By)
+			}
+			return err
+		})
 		if err != nil {
 			t.Error(err)
 		}
 	}
-	if got, err := s.Stats(t.Context()); err != nil || got.Version != 2 {
+	if got, err := s.Stats(t.Context()); err != nil || got.Version != 3 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/store/storetest"
 )
 
 // born is when the sessions of these tests are born.
@@ -166,6 +167,10 @@ func BenchmarkBirths(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64((cpu(b)-before).Microseconds())/float64(b.N)/200, "cpu-µs/birth")
+}
+
+func BenchmarkLists(b *testing.B) {
+	storetest.BenchLists(b, func(b *testing.B) store.Store { return openBench(b, Options{}) })
 }
 
 // BenchmarkOpen opens and closes a database that other runs have filled, which is what

@@ -41,6 +41,11 @@ func (c onPath) Query(each func(table.Row) error, sql string, args ...any) error
 // SameName implements table.Conn: the column compares so.
 func (c onPath) SameName(value string) string { return "name = " + value }
 
+// Worded implements table.Conn: lower knows ASCII alone.
+func (c onPath) Worded(value string) string {
+	return "instr(lower(title || char(1) || name), " + value + ") > 0"
+}
+
 // Document implements table.Conn.
 func (c onPath) Document() string {
 	return `SELECT b.body FROM documents d JOIN bodies b ON b.hash = d.hash WHERE d.root = ? AND d.hash = ?`

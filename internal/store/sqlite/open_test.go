@@ -225,7 +225,11 @@ const dropBodies = dropTeam + "ALTER TABLE sessions DROP COLUMN workspace; DROP 
 	"ALTER TABLE documents ADD COLUMN body BLOB NOT NULL DEFAULT x''; " +
 	"UPDATE documents SET body = (SELECT body FROM bodies b WHERE b.hash = documents.hash); DROP TABLE bodies; "
 
-const dropTeam = "ALTER TABLE sessions DROP COLUMN team; ALTER TABLE sessions DROP COLUMN asleep_at; "
+// dropLists takes back what version 13 brought.
+const dropLists = "DROP INDEX roots_by_text; DROP INDEX roots_live; DROP INDEX roots_failed; DROP INDEX " +
+	"roots_by_folder; DROP INDEX roots_by_person; ALTER TABLE sessions DROP COLUMN begun_by; "
+
+const dropTeam = dropLists + "ALTER TABLE sessions DROP COLUMN team; ALTER TABLE sessions DROP COLUMN asleep_at; "
 
 // dropHeldTurns takes back what versions 5 to 7 brought, and 12.
 const dropHeldTurns = "DROP TABLE records; ALTER TABLE sessions DROP COLUMN cut; " +
@@ -270,6 +274,34 @@ func TestOpenOlder(t *testing.T) {
 	}
 	if v, err := s.PutRecord(t.Context(), store.Record{Kind: "k", Key: "a"}); err != nil || v <= 0 {
 		t.Errorf("a record of an old database has version %d, %v", v, err)
+	}
+}
+
+// Who began the trees of an old database is read from their logs.
+func TestWhoBegan(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "troupe.db")
+	s := mustOpen(t, path, Options{})
+	plantOne(t, s)
+	err := s.Update(t.Context(), theRoot, func(tx store.Tx) error {
+		x := rootSession(theRoot)
+		x.Seq = 1
+		return tx.Append(troupe.Lease{Owner: "o", Epoch: 1}, x, []troupe.Event{{Root: theRoot, Session: theRoot, Seq: 1,
+			At: born(), Body: troupe.Created{Caller: &troupe.Caller{Name: "ann"}}}})
+	})
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	raw(t, path, dropLists+"PRAGMA user_version = 12")
+	s = mustOpen(t, path, Options{})
+	err = s.View(t.Context(), func(r store.Reader) error {
+		if found, err := r.Sessions(store.Filter{By: "ann"}); err != nil || len(found) != 1 {
+			t.Errorf("ann began %d, %v", len(found), err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

@@ -92,10 +92,12 @@ func addIndexes(c *conn, out []shape, of shape, rowless bool) ([]shape, error) {
 			kind := "i" // a row number
 			if i := slices.Index(of.columns, r.Text(0)); i >= 0 && of.kinds[i] != 'n' {
 				kind = of.kinds[i : i+1]
+			} else if r.Int64(1) == -2 {
+				kind = "t" // an expression: ours are texts
 			}
 			x.columns, x.kinds = append(x.columns, r.Text(0)), x.kinds+kind
 			return nil
-		}, `SELECT coalesce(name, '') FROM pragma_index_xinfo(?) ORDER BY seqno`, name)
+		}, `SELECT coalesce(name, ''), cid FROM pragma_index_xinfo(?) ORDER BY seqno`, name)
 		x.least = len(x.columns)
 		out = append(out, x)
 	}

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -72,4 +73,75 @@ func appendAll(b *testing.B, s store.Store, all []troupe.Session) {
 	wg.Wait()
 	b.StopTimer()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "appends/s")
+}
+
+// BenchLists measures a page of 50 of 100,000 main agents by each filter: the first, and one that goes on deep in the
+// list.
+func BenchLists(b *testing.B, open func(b *testing.B) store.Store) {
+	const many, page = 100_000, 50
+	s := open(b)
+	statuses := append(slices.Repeat([]troupe.Status{troupe.Completed}, 97), troupe.Failed, troupe.Cancelled,
+		troupe.Running)
+	ids := make([]troupe.SessionID, many)
+	var wg sync.WaitGroup
+	for part := range 16 {
+		wg.Go(func() {
+			for n := part; n < many; n += 16 {
+				x := newRoot(n)
+				ids[n] = x.ID
+				x.Cwd, x.By, x.Title = fmt.Sprintf("/srv/%d", n%20), fmt.Sprintf("user%d", n%30), fmt.Sprintf(
+					"Repair the login of page %d and say what was wrong with it", n)
+				x.Status, x.Run, x.StartedAt = statuses[n%len(statuses)], 1, epoch()
+				x.Result = strings.Repeat("It was a comma. ", 40)
+				if x.Status.Ended() {
+					x.EndedAt = epoch()
+				}
+				if x.Status == troupe.Failed || x.Status == troupe.Cancelled {
+					x.Cause = troupe.CauseInterrupt
+				}
+				if err := s.Update(b.Context(), x.ID, func(tx store.Tx) error {
+					return tx.Insert(x, ours(),
+						nil)
+				}); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, x := range []struct {
+		name string
+		f    store.Filter
+		want int
+	}{
+		{"all", store.Filter{}, page},
+		{"folder", store.Filter{Cwd: "/srv/7"}, page},
+		{"person", store.Filter{By: "user7"}, page},
+		{"status=completed", store.Filter{Status: troupe.Completed}, page},
+		{"status=running", store.Filter{Status: troupe.Running}, page},
+		{"status=waiting", store.Filter{Status: troupe.Waiting}, 0},
+		{"text=common", store.Filter{Text: "Login"}, page},
+		{"text=one", store.Filter{Text: "page 777 and"}, 1},
+		{"text=none", store.Filter{Text: "logout"}, 0},
+		{"text=none/folder", store.Filter{Text: "logout", Cwd: "/srv/7"}, 0},
+	} {
+		for at, after := range map[string]troupe.SessionID{"first": "", "deep": ids[many/10]} {
+			x.f.RootsOnly, x.f.Newest, x.f.Limit, x.f.After = true, true, page, after
+			b.Run(x.name+"/"+at, func(b *testing.B) {
+				for b.Loop() {
+					err := s.View(b.Context(), func(r store.Reader) error {
+						got, err := r.Sessions(x.f)
+						if len(got) > x.want || after == "" && len(got) != x.want {
+							b.Errorf("%d found, want %d", len(got), x.want)
+						}
+						return err
+					})
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
 }

@@ -39,6 +39,7 @@ func (e *env) filter(f store.Filter) (ids []troupe.SessionID) {
 func testFilter(e *env) {
 	a, b := newRoot(1), newRoot(2)
 	a.Name, b.Name, b.Cwd = "Login", "Billing", "/home/ada/billing"
+	a.By, b.By, a.Title, b.Title = "ann", "bob", "Fix the 100% LOGIN_bug", "Überblick"
 	a0, a1, b0 := newChild(a, 0), newChild(a, 1), newChild(b, 0)
 	a00 := newChild(a0, 0)
 	a1.Name, b0.Name, b0.Status = "billing", "Explorer", troupe.Failed
@@ -90,6 +91,20 @@ func testFilter(e *env) {
 			ids{a.ID}},
 		{"a status", store.Filter{Status: troupe.Failed}, ids{b0.ID}},
 		{"a status in a tree", store.Filter{Root: a.ID, Status: troupe.Failed}, nil},
+		{"who began it", store.Filter{By: "ann"}, ids{a.ID}},
+		{"part of who began it", store.Filter{By: "an"}, nil},
+		{"a text in a title, in other case", store.Filter{Text: "login_BUG"}, ids{a.ID}},
+		{"a text in a name", store.Filter{Text: "ILLIN"}, ids{b.ID, a1.ID}},
+		{"a text over the end of a title", store.Filter{Text: "bugLogin"}, nil},
+		{"letters beyond ASCII as they are", store.Filter{Text: "Überb"}, ids{b.ID}},
+		{"letters beyond ASCII in other case", store.Filter{Text: "überb"}, nil},
+		{"a text with a wildcard", store.Filter{Text: "0% l"}, ids{a.ID}},
+		{"a text that only a wildcard would find", store.Filter{Text: "fix%bug"}, nil},
+		{"behind one", store.Filter{After: b.ID}, ids{a1.ID, b0.ID, a00.ID}},
+		{"behind one, newest first", store.Filter{After: b.ID, Newest: true}, ids{a0.ID, a.ID}},
+		{"roots behind one that is none", store.Filter{After: a1.ID, Newest: true, RootsOnly: true}, ids{b.ID, a.ID}},
+		{"behind the last", store.Filter{After: a00.ID}, nil},
+		{"behind one that is not there", store.Filter{After: "nobody"}, nil},
 		{"everything at once", store.Filter{
 			Root: b.ID, Parent: b.ID, IDPrefix: "z", Name: "explorer", Cwd: b.Cwd, Status: troupe.Failed, Newest: true,
 			Limit: 5,

@@ -22,6 +22,9 @@ type Conn interface {
 	Query(each func(Row) error, sql string, args ...any) error
 	// SameName is the condition that a session's name is the value, without regard to ASCII case.
 	SameName(value string) string
+	// Worded is the condition that the value, in lower case, stands in a session's title or name, without regard to
+	// ASCII case.
+	Worded(value string) string
 	// Document is the query for the body of a document, by its tree and hash.
 	Document() string
 	// Explain says what a failure while doing something means for the person whose database it is.
@@ -141,20 +144,48 @@ func (r *Reader) filter(f store.Filter) (sql string, args []any) {
 		q.and("cwd = ?", f.Cwd)
 	}
 	if f.Status != "" {
-		q.and("status = ?", string(f.Status))
+		q.and("status = ?"+rare(f.Status), string(f.Status))
 	}
 	if f.Waiting != "" {
 		q.and("waiting = ?", string(f.Waiting))
 	}
-	sql = `SELECT ` + SessionColumns + ` FROM sessions` + q.where() + ` ORDER BY born`
-	if f.Newest {
-		sql += ` DESC`
+	if f.By != "" {
+		q.and("begun_by = ?", f.By)
 	}
+	if f.Text != "" {
+		q.and(r.conn.Worded("?"), store.Lower(f.Text))
+	}
+	if f.After != "" {
+		than := " > "
+		if f.Newest {
+			than = " < "
+		}
+		q.and("born"+than+"(SELECT born FROM sessions WHERE id = ?)", string(f.After))
+	}
+	order := ` ORDER BY born`
+	if f.Newest {
+		order += ` DESC`
+	}
+	rest := q.where() + order
 	if f.Limit > 0 {
-		sql += limit
+		rest += limit
 		q.args = append(q.args, f.Limit)
 	}
-	return sql, q.args
+	if f.Text != "" && f.RootsOnly { // the index is enough to find them
+		rest = ` WHERE parent = '' AND born IN (SELECT born FROM sessions` + rest + `)` + order
+	}
+	return `SELECT ` + SessionColumns + ` FROM sessions` + rest, q.args
+}
+
+// rare adds what is true of every session with a status that few have, as the indexes of these say it.
+func rare(s troupe.Status) string {
+	switch {
+	case s.Live():
+		return " AND ended_at = 0"
+	case s.Ended() && s != troupe.Completed:
+		return " AND cause <> ''"
+	}
+	return ""
 }
 
 // query gathers the conditions of a SELECT.
