@@ -49,8 +49,8 @@ type API interface {
 	Serving() Serving
 	// Machine is about what there is on this machine and what would hold in a folder.
 	Machine() Machine
-	// People is about who may use a server.
-	People() People
+	// Server is about a server, its users and its processes.
+	Server() Server
 }
 
 // Sessions looks at sessions and trees. It answers from the log, whoever runs them.
@@ -240,6 +240,24 @@ type Serving interface {
 	// Login logs the user in to a server, in two calls that the same process answers, or out. Nothing but this begins
 	// a login.
 	Login(ctx context.Context, l wire.ServerLogin) (wire.ServerLogged, error)
+}
+
+// Server is about a server.
+type Server interface {
+	// People is about who may use it.
+	People() People
+	// Hosting is about what keeps its sessions going.
+	Hosting() Hosting
+}
+
+// Hosting is about what keeps the sessions of a server going. What is changed holds for all processes of its database.
+type Hosting interface {
+	// Hosted tells which processes run sessions, which sessions are kept going, and where none are begun.
+	Hosted(ctx context.Context) (wire.Hosted, error)
+	// Drain has a process take on nothing any more, and end once nothing is at work in it.
+	Drain(ctx context.Context, d wire.Drain) error
+	// Pause has nothing begun in a folder and nothing taken up there, until it is ended.
+	Pause(ctx context.Context, p wire.Pause) error
 }
 
 // People is about who may use a server. Without one, the person of the home is all there is.

@@ -9,7 +9,7 @@ import (
 func (a *App) As(c troupe.Caller) api.API {
 	u := bound{a, c}
 	return &boundAPI{sessions{u}, sessions{u}, runs{u}, steering{u}, requests{u}, following{u}, trusting{u}, undoing{u},
-		using{u}, machine{u}, serving{u}, setup{u}, peopling{u}}
+		using{u}, machine{u}, serving{u}, setup{u}, server{u}}
 }
 
 // bound is a home and who uses it.
@@ -33,7 +33,7 @@ type boundAPI struct {
 	machine machine
 	serving serving
 	setup   setup
-	people  peopling
+	server  server
 }
 
 // Setup implements api.API.
@@ -48,8 +48,8 @@ func (b *boundAPI) Serving() api.Serving { return b.serving }
 // setup implements api.Setup.
 type setup struct{ bound }
 
-// People implements api.API.
-func (b *boundAPI) People() api.People { return b.people }
+// Server implements api.API.
+func (b *boundAPI) Server() api.Server { return b.server }
 
 // requesting is api.Requests under a name that is not one of its methods: a field hides a method of its name.
 type requesting = api.Requests

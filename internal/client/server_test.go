@@ -80,7 +80,7 @@ func TestWrongToken(t *testing.T) {
 	c := client.At("http://"+s.Addr().String(), "wrong")
 	defer c.Close()
 	var user *troupe.UserError
-	if _, err := c.People().Me(t.Context()); !errors.As(err, &user) || user.Code != troupe.ExitPermission ||
+	if _, err := c.Server().People().Me(t.Context()); !errors.As(err, &user) || user.Code != troupe.ExitPermission ||
 		user.Problem != "nobody's token" || user.Hint != "h" {
 		t.Errorf("the error is %v", err)
 	}
@@ -146,7 +146,7 @@ func TestNoRedirect(t *testing.T) {
 	defer s.Close()
 	c := client.At(s.URL, "secret")
 	defer c.Close()
-	if _, err := c.People().Me(t.Context()); err == nil || len(got) > 0 {
+	if _, err := c.Server().People().Me(t.Context()); err == nil || len(got) > 0 {
 		t.Errorf("a redirect leads to %q, %v", got, err)
 	}
 }
@@ -161,7 +161,8 @@ func TestCertificate(t *testing.T) {
 	defer s.Close()
 	c := client.At(s.URL, "secret")
 	defer c.Close()
-	if _, err := c.People().Me(t.Context()); err == nil || !strings.Contains(err.Error(), "SSL_CERT_FILE") || called {
+	if _, err := c.Server().People().Me(t.Context()); err == nil || !strings.Contains(err.Error(), "SSL_CERT_FILE") ||
+		called {
 		t.Errorf("a certificate of nobody's: %v", err)
 	}
 }

@@ -258,8 +258,30 @@ func (c setup) SetMemory(ctx context.Context, m wire.MemoryChange) (wire.Memory,
 	return postFor[wire.Memory](ctx, c.to, "set-memory", "", m)
 }
 
-// People implements api.API.
-func (c *Client) People() api.People { return people{c} }
+// Server implements api.API.
+func (c *Client) Server() api.Server { return server{c} }
+
+// server implements api.Server, and api.Hosting.
+type server struct{ to *Client }
+
+// People implements api.Server.
+func (c server) People() api.People { return people(c) }
+
+// Hosting implements api.Server.
+func (c server) Hosting() api.Hosting { return c }
+
+// Hosted implements api.Hosting, as do the methods below.
+func (c server) Hosted(ctx context.Context) (wire.Hosted, error) {
+	return get[wire.Hosted](ctx, c.to, "hosted", "", nil)
+}
+
+func (c server) Drain(ctx context.Context, d wire.Drain) error {
+	return post(ctx, c.to, "drain", "", d)
+}
+
+func (c server) Pause(ctx context.Context, p wire.Pause) error {
+	return post(ctx, c.to, "pause", "", p)
+}
 
 // people implements api.People.
 type people struct{ to *Client }

@@ -100,7 +100,7 @@ func TestRights(t *testing.T) {
 	viewer := strings.Fields("list-sessions find-session tree team events report cost context session-tasks tasks " +
 		"wait " +
 		"list-requests request plans turns plan-undo models default-model agents agent skills workflows worktrees " +
-		"diff-worktree rules explain me revoke")
+		"diff-worktree rules explain me revoke hosted")
 	operator := strings.Fields("begin leave remove send stop background compact sleep mode model answer undo " +
 		"memories " +
 		"set-memory merge-worktree prune-worktrees")

@@ -227,19 +227,33 @@ func of[N, B, T any](o *operations, h huma.API, id string, noun func(api.API) N,
 	queryBody(o, h, id, func(a api.API, ctx context.Context, in B) (T, error) { return fn(noun(a), ctx, in) })
 }
 
+func users(a api.API) api.People { return a.Server().People() }
+
 func workspaces(a api.API) api.Workspaces { return a.Setup().Workspaces() }
 
 func (o *operations) people(h huma.API) {
-	query(o, h, "me", func(a api.API, ctx context.Context, _ *struct{}) (wire.Me, error) { return a.People().Me(ctx) })
-	query(o, h, "users", func(a api.API, ctx context.Context, _ *struct{}) ([]wire.User, error) {
-		return a.People().Users(ctx)
+	query(o, h, "me", func(a api.API, ctx context.Context, _ *struct{}) (wire.Me,
+		error) {
+		return a.Server().People().Me(ctx)
 	})
-	of(o, h, "set-user", api.API.People, api.People.SetUser)
+	query(o, h, "users", func(a api.API, ctx context.Context, _ *struct{}) ([]wire.User, error) {
+		return a.Server().People().Users(ctx)
+	})
+	query(o, h, "hosted", func(a api.API, ctx context.Context, _ *struct{}) (wire.Hosted, error) {
+		return a.Server().Hosting().Hosted(ctx)
+	})
+	do(o, h, "drain", func(a api.API, ctx context.Context, in *body[wire.Drain]) error {
+		return a.Server().Hosting().Drain(ctx, in.Body)
+	})
+	do(o, h, "pause", func(a api.API, ctx context.Context, in *body[wire.Pause]) error {
+		return a.Server().Hosting().Pause(ctx, in.Body)
+	})
+	of(o, h, "set-user", users, api.People.SetUser)
 	query(o, h, "tokens", func(a api.API, ctx context.Context, _ *struct{}) ([]wire.Token, error) {
-		return a.People().Tokens(ctx)
+		return a.Server().People().Tokens(ctx)
 	})
 	do(o, h, "revoke", func(a api.API, ctx context.Context, in *body[wire.Revoke]) error {
-		return a.People().Revoke(ctx, in.Body)
+		return a.Server().People().Revoke(ctx, in.Body)
 	})
 	huma.Register(h, operation(h, wire.SignInRoute), func(ctx context.Context, in *body[wire.SignIn],
 	) (*body[wire.SignedIn], error) {

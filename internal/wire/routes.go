@@ -91,6 +91,10 @@ func routes() []Route {
 		route("rules", post, "/v1/rules", "The rules that hold for a run").by(viewer),
 		route("explain", post, "/v1/explain", "What the gate would answer to calls").large().by(viewer),
 		route("me", get, "/v1/me", "Who calls, as the server knows them").by(viewer),
+		route("hosted", get, "/v1/hosting", "Which processes run sessions, which sessions are kept going, and where "+
+			"nothing is begun").by(viewer),
+		route("drain", post, "/v1/hosting/drain", "Have a process take on nothing any more, and end"),
+		route("pause", post, "/v1/hosting/pause", "Have nothing begun in a folder, and nothing taken up"),
 		route("users", get, "/v1/users", "Who may use the server"),
 		route("set-user", post, "/v1/users/change", "Add a user, change one, or remove one; and invite them to log in"),
 		route("tokens", get, "/v1/tokens", "The tokens that hold, without their secrets"),

@@ -43,6 +43,8 @@ type Session struct {
 	// Running says that it has not ended and a live process has it in hand. One that has not ended
 	// and is not running was left by a crash or an interrupt and can be resumed.
 	Running bool `json:"running"`
+	// Parked is set by servers.
+	Parked string `json:"parked,omitempty" doc:"Why no process of the server goes on with it; words to it have one go on"`
 
 	Usage    troupe.Usage `json:"usage" doc:"Over all its runs, as are cost, turns and tool uses"`
 	CostUSD  float64      `json:"cost_usd"`

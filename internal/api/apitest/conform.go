@@ -190,15 +190,24 @@ func asks() []ask {
 			Input: []byte(`{"command":"ls"}`)},
 			{ID: []byte(`"x"`), Tool: "Read"}})
 	})
-	add("Me", func(ctx context.Context, a api.API) (any, error) { return a.People().Me(ctx) })
-	add("Users", func(ctx context.Context, a api.API) (any, error) { return a.People().Users(ctx) })
-	add("Tokens", func(ctx context.Context, a api.API) (any, error) { return a.People().Tokens(ctx) })
+	add("Me", func(ctx context.Context, a api.API) (any, error) { return a.Server().People().Me(ctx) })
+	add("Users", func(ctx context.Context, a api.API) (any, error) { return a.Server().People().Users(ctx) })
+	add("Tokens", func(ctx context.Context, a api.API) (any, error) { return a.Server().People().Tokens(ctx) })
+	add("Hosted", func(ctx context.Context, a api.API) (any, error) { return a.Server().Hosting().Hosted(ctx) })
+	add("Pause", func(ctx context.Context, a api.API) (any, error) {
+		return nothing(a.Server().Hosting().Pause(ctx, wire.Pause{Where: "/else", End: true}))
+	})
 	for _, name := range []string{"ada<b>", "none"} {
+		add("Drain", func(ctx context.Context, a api.API) (any, error) {
+			return nothing(a.Server().Hosting().Drain(ctx, wire.Drain{Worker: troupe.OwnerID(name), WithinMS: 7,
+				Cancel: true}))
+		})
 		add("SetUser", func(ctx context.Context, a api.API) (any, error) {
-			return a.People().SetUser(ctx, wire.UserChange{Name: name, Right: troupe.RightViewer, Invite: true})
+			return a.Server().People().SetUser(ctx, wire.UserChange{Name: name, Right: troupe.RightViewer,
+				Invite: true})
 		})
 		add("Revoke", func(ctx context.Context, a api.API) (any, error) {
-			return nothing(a.People().Revoke(ctx, wire.Revoke{ID: name}))
+			return nothing(a.Server().People().Revoke(ctx, wire.Revoke{ID: name}))
 		})
 	}
 	// The request is there, is answered, and is there no more.

@@ -633,8 +633,38 @@ func (w *World) Explain(_ context.Context, p wire.Place, calls []wire.Call) (wir
 	return out, nil
 }
 
-// People implements api.API.
-func (w *World) People() api.People { return people{w} }
+// Server implements api.API.
+func (w *World) Server() api.Server { return server{w} }
+
+// server implements api.Server, and api.Hosting.
+type server struct{ *World }
+
+// People implements api.Server.
+func (w server) People() api.People { return people(w) }
+
+// Hosting implements api.Server.
+func (w server) Hosting() api.Hosting { return w }
+
+// Hosted implements api.Hosting, as do the methods below.
+func (server) Hosted(context.Context) (wire.Hosted, error) {
+	return wire.Hosted{Workers: []wire.Worker{{ID: "w<1>", PID: 7, Host: "h", Folders: []string{"/src"}, Since: Born(),
+		Draining: &wire.Draining{By: "ann", Since: Born(), Until: Born()}}},
+		Sessions: []wire.KeptGoing{{ID: Root, State: "parked", Since: Born(), Tries: 3, Failed: 1, Why: "why?"}},
+		Paused:   []wire.Paused{{Folder: "/else", By: "ann", Since: Born()}}}, nil
+}
+
+func (w server) Drain(_ context.Context, d wire.Drain) error {
+	if d.Worker == "none" {
+		return noUser()
+	}
+	w.did("drain %s %d %t", d.Worker, d.WithinMS, d.Cancel)
+	return nil
+}
+
+func (w server) Pause(_ context.Context, p wire.Pause) error {
+	w.did("pause %s %t", p.Where, p.End)
+	return nil
+}
 
 // people implements api.People.
 type people struct{ *World }

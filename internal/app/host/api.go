@@ -37,6 +37,9 @@ func (s serving) Begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err
 		}
 		cwd, b.Resume, b.Continue = t.Cwd, string(t.ID), false
 	}
+	if err := refusePaused(ctx, s.h.o.Records, cwd); err != nil {
+		return begun, err
+	}
 	if !s.h.has(cwd) {
 		w, err := s.h.pick(ctx, cwd)
 		if err != nil {
@@ -60,6 +63,50 @@ func (s serving) Begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err
 	}
 	// What the record is left for, if this process ends here, is forgotten after a while.
 	return s.API.Begin(ctx, b)
+}
+
+// List lists sessions, and says of those that nothing goes on with why.
+func (s serving) List(ctx context.Context, l wire.Listing) ([]wire.Session, error) {
+	out, err := s.API.List(ctx, l)
+	return out, errors.Join(err, s.parked(ctx, out))
+}
+
+// Find finds a session.
+func (s serving) Find(ctx context.Context, ref, cwd string) (wire.Session, error) {
+	x, err := s.API.Find(ctx, ref, cwd)
+	if err != nil {
+		return x, err
+	}
+	one := []wire.Session{x}
+	err = s.parked(ctx, one)
+	return one[0], err
+}
+
+// Tree reads a tree.
+func (s serving) Tree(ctx context.Context, id troupe.SessionID) (wire.Tree, error) {
+	t, err := s.API.Tree(ctx, id)
+	if err == nil && !t.Running {
+		err = s.parked(ctx, t.Sessions)
+	}
+	return t, err
+}
+
+// parked says of sessions that no process goes on with any more why.
+func (s serving) parked(ctx context.Context, all []wire.Session) (err error) {
+	why := map[troupe.SessionID]string{}
+	for i := range all {
+		x := &all[i]
+		if x.Running || !x.Status.Live() || !x.AsleepAt.IsZero() {
+			continue
+		}
+		if _, known := why[x.Root]; !known {
+			if _, why[x.Root], err = s.h.wanted(ctx, x.Root); err != nil {
+				return err
+			}
+		}
+		x.Parked = why[x.Root]
+	}
+	return nil
 }
 
 // Send gives a session words. Where no process had its tree, one has by the answer.

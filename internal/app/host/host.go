@@ -118,20 +118,29 @@ type Host struct {
 	cancel context.CancelFunc
 	ended  chan struct{}
 
-	looks   int // so far; of the goroutine that looks
-	mu      sync.Mutex
-	worker  *store.Record                  // what it has announced itself with; nil: it has not
-	resting map[troupe.SessionID]time.Time // since when a tree here rests
+	drained chan struct{} // closed when it takes on nothing any more and has nothing
+
+	looks    int // so far; of the goroutine that looks
+	mu       sync.Mutex
+	worker   *store.Record                  // what it has announced itself with; nil: it has not
+	draining bool                           // it takes on nothing any more
+	paused   []string                       // folders in which nothing is taken up
+	resting  map[troupe.SessionID]time.Time // since when a tree here rests
 }
 
 // New begins to keep trees going.
 func New(ctx context.Context, o Options) *Host {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	h := &Host{o: o, kicked: make(chan struct{}, 1), cancel: cancel, ended: make(chan struct{}),
-		resting: map[troupe.SessionID]time.Time{}}
+		drained: make(chan struct{}), resting: map[troupe.SessionID]time.Time{}}
 	go h.run(ctx)
 	return h
 }
+
+// Drained is closed once the process was to take on nothing any more (Admin.Drain) and has nothing at work, or its time
+// is
+// over.
+func (h *Host) Drained() <-chan struct{} { return h.drained }
 
 // Close ends the looking. Nothing is begun here any more for other processes.
 func (h *Host) Close(ctx context.Context) error {
@@ -168,16 +177,40 @@ func (h *Host) kick() {
 // look looks at every record once. What is wrong with one tree keeps no other from going on.
 func (h *Host) look(ctx context.Context) error {
 	h.looks++
+	draining, until, err := h.drain(ctx)
+	if err != nil {
+		return err
+	}
+	paused, err := Paused(ctx, h.o.Records)
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	h.paused = h.paused[:0]
+	for _, p := range paused {
+		h.paused = append(h.paused, p.Folder)
+	}
+	h.mu.Unlock()
 	all, err := h.o.Records.Records(ctx, kind, "", 0)
 	if err != nil {
 		return err
 	}
 	known := make(map[troupe.SessionID]bool, len(all))
+	left := !draining
 	for _, r := range all {
 		root := troupe.SessionID(r.Key)
 		known[root] = true
-		if err := h.tend(ctx, root, r); err != nil && ctx.Err() == nil {
+		has, err := h.tend(ctx, root, r)
+		if err != nil && ctx.Err() == nil {
 			h.o.Log.Warn("keep a session going", "session", root, "err", err)
+		}
+		left = left || has || err != nil
+	}
+	if !left || draining && !until.IsZero() && !h.o.Now().Before(until) {
+		select {
+		case <-h.drained:
+		default:
+			close(h.drained)
 		}
 	}
 	h.mu.Lock()
@@ -190,18 +223,18 @@ func (h *Host) look(ctx context.Context) error {
 	return nil
 }
 
-// tend does what is to be done for one tree.
-func (h *Host) tend(ctx context.Context, root troupe.SessionID, r store.Record) error {
+// tend does what is to be done for one tree. It reports whether this process has the tree then.
+func (h *Host) tend(ctx context.Context, root troupe.SessionID, r store.Record) (has bool, err error) {
 	var v hosted
 	if err := json.Unmarshal(r.Value, &v); err != nil {
-		return fmt.Errorf("read its record: %w", err)
+		return false, fmt.Errorf("read its record: %w", err)
 	}
 	if v.Parked != "" && h.looks%parkedEvery != 0 {
-		return nil
+		return false, nil
 	}
 	standing, cwd, err := h.o.Trees.Standing(ctx, root)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if standing != Rests {
 		h.mu.Lock()
@@ -212,36 +245,51 @@ func (h *Host) tend(ctx context.Context, root troupe.SessionID, r store.Record) 
 	switch standing {
 	case Unborn:
 		if now.Sub(v.Since) < bornWithin {
-			return nil
+			return now.Sub(v.Since) < time.Minute, nil // it may be about to be born here
 		}
-		return h.forget(ctx, r)
+		return false, h.forget(ctx, r)
 	case Asleep, Over:
-		return h.forget(ctx, r)
+		return false, h.forget(ctx, r)
 	case Rests:
-		if now.Sub(h.rests(root, now)) < restsAfter {
-			return nil
+		if now.Sub(h.rests(root, now)) < restsAfter && !h.drains() {
+			return true, nil
 		}
 		if left, err := h.o.System.Leave(ctx, root); err != nil || !left {
-			return err
+			return true, err
 		}
-		return h.forget(ctx, r)
+		return false, h.forget(ctx, r)
 	case Here:
 		if v.Tries+v.Failed > 0 && now.Sub(v.At) >= steadyAfter {
 			v.Tries, v.Failed, v.Why = 0, 0, ""
 			_, err := h.put(ctx, r, v)
-			return err
+			return true, err
 		}
+		return true, nil
 	case Left:
-		if h.has(cwd) && v.Parked == "" {
-			return h.take(ctx, root, r, v)
+		if h.has(cwd) && v.Parked == "" && !h.pausedAt(cwd) {
+			return true, h.take(ctx, root, r, v)
 		}
 	case There:
 	}
-	return nil
+	return false, nil
 }
 
-// has reports whether this process has a folder.
-func (h *Host) has(cwd string) bool { return troupe.WithinAny(cwd, h.o.Folders) }
+// has reports whether this process has a folder, and takes on what works there.
+func (h *Host) has(cwd string) bool { return troupe.WithinAny(cwd, h.o.Folders) && !h.drains() }
+
+// drains reports whether this process takes on nothing any more.
+func (h *Host) drains() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.draining
+}
+
+// pausedAt reports whether nothing is taken up in a folder, as of the last look.
+func (h *Host) pausedAt(cwd string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return troupe.WithinAny(cwd, h.paused)
+}
 
 // rests is since when a tree here has rested.
 func (h *Host) rests(root troupe.SessionID, now time.Time) time.Time {
@@ -298,8 +346,10 @@ func (h *Host) put(ctx context.Context, r store.Record, v hosted) (version int64
 }
 
 // forget removes a record. If it was changed meanwhile, something is wanted of the tree again.
-func (h *Host) forget(ctx context.Context, r store.Record) error {
-	err := h.o.Records.DeleteRecord(ctx, r.Kind, r.Key, r.Version)
+func (h *Host) forget(ctx context.Context, r store.Record) error { return forget(ctx, h.o.Records, r) }
+
+func forget(ctx context.Context, records store.Records, r store.Record) error {
+	err := records.DeleteRecord(ctx, r.Kind, r.Key, r.Version)
 	if errors.Is(err, troupe.ErrChanged) || errors.Is(err, troupe.ErrNotFound) {
 		return nil
 	}

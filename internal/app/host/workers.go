@@ -12,22 +12,25 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 const kindWorker = "worker"
 
-// Worker is a process that has folders, as others know it.
-type Worker struct {
+// worker is a process that has folders, as others know it.
+type worker struct {
 	Socket  string    `json:"socket"` // where it answers: the path of a socket, or an address
 	PID     int       `json:"pid"`
 	Host    string    `json:"host"`
 	Folders []string  `json:"folders"`
 	Since   time.Time `json:"since"`
+	// Draining is set if it takes on nothing any more.
+	Draining *wire.Draining `json:"draining,omitempty"`
 }
 
 // Announce says to all processes of the database that this one has its folders, until Close.
 func (h *Host) Announce(ctx context.Context, o troupe.Owner) error {
-	value, err := json.Marshal(Worker{Socket: o.Socket, PID: o.PID, Host: o.Host, Folders: h.o.Folders,
+	value, err := json.Marshal(worker{Socket: o.Socket, PID: o.PID, Host: o.Host, Folders: h.o.Folders,
 		Since: o.StartedAt.UTC()})
 	r := store.Record{Kind: kindWorker, Key: string(o.ID), Value: value}
 	if err == nil {
@@ -42,6 +45,38 @@ func (h *Host) Announce(ctx context.Context, o troupe.Owner) error {
 	return nil
 }
 
+// drain looks whether this process is to take on nothing any more, and until when it stays.
+func (h *Host) drain(ctx context.Context) (draining bool, until time.Time, err error) {
+	h.mu.Lock()
+	own := h.worker
+	h.mu.Unlock()
+	if own == nil {
+		return false, until, nil
+	}
+	r, err := h.o.Records.Record(ctx, own.Kind, own.Key)
+	if errors.Is(err, troupe.ErrNotFound) { // another process took this one for dead
+		r = *own
+		r.Version = 0
+		r.Version, err = h.o.Records.PutRecord(ctx, r)
+	}
+	var w worker
+	if err == nil {
+		err = json.Unmarshal(r.Value, &w)
+	}
+	if err != nil {
+		return false, until, fmt.Errorf("look whether this process is to be drained: %w", err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.worker == own {
+		h.worker = &r
+	}
+	if h.draining = w.Draining != nil; h.draining {
+		until = w.Draining.Until
+	}
+	return h.draining, until, nil
+}
+
 // withdraw takes back what Announce said.
 func (h *Host) withdraw(ctx context.Context) error {
 	h.mu.Lock()
@@ -54,25 +89,32 @@ func (h *Host) withdraw(ctx context.Context) error {
 	return h.forget(ctx, *r)
 }
 
-// Workers lists the living ones. What a dead one has left is removed.
-func (h *Host) Workers(ctx context.Context) ([]Worker, error) {
-	all, err := h.o.Records.Records(ctx, kindWorker, "", 0)
+// announced is a worker with its record.
+type announced struct {
+	worker
+
+	r store.Record
+}
+
+// workers lists the living ones. What a dead one has left is removed.
+func workers(ctx context.Context, records store.Records, trees Trees) ([]announced, error) {
+	all, err := records.Records(ctx, kindWorker, "", 0)
 	if err != nil {
 		return nil, fmt.Errorf("list the workers: %w", err)
 	}
-	var out []Worker
+	var out []announced
 	for _, r := range all {
-		var w Worker
-		if err := json.Unmarshal(r.Value, &w); err != nil {
+		w := announced{r: r}
+		if err := json.Unmarshal(r.Value, &w.worker); err != nil {
 			return nil, fmt.Errorf("read worker %s: %w", r.Key, err)
 		}
-		switch alive, err := h.o.Trees.Alive(ctx, troupe.OwnerID(r.Key)); {
+		switch alive, err := trees.Alive(ctx, troupe.OwnerID(r.Key)); {
 		case err != nil:
 			return nil, err
 		case alive:
 			out = append(out, w)
 		default:
-			if err := h.forget(ctx, r); err != nil {
+			if err := forget(ctx, records, r); err != nil {
 				return nil, err
 			}
 		}
@@ -81,28 +123,35 @@ func (h *Host) Workers(ctx context.Context) ([]Worker, error) {
 }
 
 // pick is one of the workers that have a folder.
-func (h *Host) pick(ctx context.Context, cwd string) (Worker, error) {
-	all, err := h.Workers(ctx)
+func (h *Host) pick(ctx context.Context, cwd string) (worker, error) {
+	all, err := workers(ctx, h.o.Records, h.o.Trees)
 	if err != nil {
-		return Worker{}, err
+		return worker{}, err
 	}
-	fits := slices.DeleteFunc(slices.Clone(all), func(w Worker) bool { return !troupe.WithinAny(cwd, w.Folders) })
+	all = slices.DeleteFunc(all, func(w announced) bool { return len(w.Folders) == 0 }) // servers that run nothing
+	fits := slices.DeleteFunc(slices.Clone(all), func(w announced) bool {
+		return !troupe.WithinAny(cwd, w.Folders) || w.Draining != nil
+	})
 	if len(fits) == 0 {
 		hint := "Start one: troupe worker --folder " + cwd
 		if len(all) > 0 {
 			hint = "There are: " + named(all) + ". " + hint
 		}
-		return Worker{}, &troupe.UserError{Problem: "no worker has the folder " + cwd, Hint: hint, Err: errNoWorker}
+		return worker{}, &troupe.UserError{Problem: "no worker has the folder " + cwd, Hint: hint, Err: errNoWorker}
 	}
-	return fits[rand.IntN(len(fits))], nil
+	return fits[rand.IntN(len(fits))].worker, nil
 }
 
 var errNoWorker = errors.New("there is no worker for it")
 
-func named(all []Worker) string {
+func named(all []announced) string {
 	out := make([]string, 0, len(all))
 	for _, w := range all {
-		out = append(out, fmt.Sprintf("process %d on %s (%s)", w.PID, w.Host, strings.Join(w.Folders, ", ")))
+		text := fmt.Sprintf("process %d on %s (%s)", w.PID, w.Host, strings.Join(w.Folders, ", "))
+		if w.Draining != nil {
+			text += ", which takes on nothing any more"
+		}
+		out = append(out, text)
 	}
 	return strings.Join(out, ", ")
 }

@@ -92,6 +92,8 @@ database. "troupe docs server" says more.`,
 
 // hosted is what runs until it is interrupted.
 type hosted interface {
+	// Drained is closed where nothing is left to be done; nil: it runs on.
+	Drained() <-chan struct{}
 	Warnings() []string
 	Close(ctx context.Context) error
 }
@@ -147,6 +149,8 @@ func host(ctx context.Context, c *console.Console, o home.ServeOptions,
 		select {
 		case <-ended:
 		case <-ctx.Done():
+		case <-s.Drained():
+			err = c.Say("Drained: nothing is at work here any more.")
 		}
 	}
 	return errors.Join(err, s.Close(ctx), closeLog())

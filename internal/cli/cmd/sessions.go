@@ -96,6 +96,8 @@ func sessionStatus(s wire.Session) string {
 		return console.Count(s.Tree.Active, "agent") + " left behind"
 	case s.Status.Ended():
 		return console.EndWord(string(s.Status))
+	case s.Parked != "":
+		return "parked"
 	case !s.Running:
 		return "left behind"
 	case s.Waiting != "":

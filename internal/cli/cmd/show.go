@@ -145,6 +145,12 @@ func leftBehind(root troupe.SessionID) string {
 	return "left behind by a process that is gone; go on with: troupe -p --resume " + string(root)
 }
 
+// parked says why no process of a server goes on with a session, and how one does.
+func parked(s wire.Session) string {
+	return fmt.Sprintf("parked: %s; words to it have it go on: troupe send %s \"...\"", console.Line(s.Parked, 0),
+		s.Root)
+}
+
 // asleepText says since when a tree sleeps, and what it was at.
 func asleepText(c *console.Console, root wire.Session, status string) string {
 	return fmt.Sprintf("asleep since %s (it was %s); wake it with: troupe wake %s",
@@ -167,6 +173,8 @@ func writeSession(c *console.Console, t wire.Tree, r wire.Report, s wire.Session
 	switch {
 	case asleep && (s.Status.Live() || s.Parent == ""):
 		status = asleepText(c, t.Sessions[0], status)
+	case s.Parked != "":
+		status = parked(s)
 	case s.Status.Live() && !t.Running:
 		status = leftBehind(s.Root)
 	case s.Status.Live():

@@ -16,7 +16,7 @@ import (
 func newUsers(c *console.Console) *cobra.Command {
 	var asJSON bool
 	list := inHome(c, func(ctx context.Context, a api.API, _ []string) error {
-		all, err := a.People().Users(ctx)
+		all, err := a.Server().People().Users(ctx)
 		if err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func changeUser(c *console.Console, cmd *cobra.Command, change wire.UserChange, 
 		if right != nil {
 			change.Right = troupe.Right(*right)
 		}
-		u, err := a.People().SetUser(ctx, change)
+		u, err := a.Server().People().SetUser(ctx, change)
 		if err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func newUsersTokens(c *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "tokens", Short: "List the tokens that hold", Args: console.NoArgs, Example: "troupe users tokens",
 		RunE: inHome(c, func(ctx context.Context, a api.API, _ []string) error {
-			all, err := a.People().Tokens(ctx)
+			all, err := a.Server().People().Tokens(ctx)
 			if err != nil {
 				return err
 			}
@@ -161,7 +161,7 @@ func newUsersRevoke(c *console.Console) *cobra.Command {
 		Use: "revoke TOKEN", Short: "Have a token hold no more", Args: console.Args(1, 1),
 		Example: "troupe users revoke 7k3f2m9qxwzt",
 		RunE: inHome(c, func(ctx context.Context, a api.API, args []string) error {
-			if err := a.People().Revoke(ctx, wire.Revoke{ID: args[0]}); err != nil {
+			if err := a.Server().People().Revoke(ctx, wire.Revoke{ID: args[0]}); err != nil {
 				return err
 			}
 			return c.Say("The token holds no more.")

@@ -79,6 +79,15 @@ func (h *hosting) dial(socket string, c troupe.Caller) *client.Client {
 	return to.For(h.secret, c)
 }
 
+// announce says to the other processes of the database which folders this one has.
+func (h *hosting) announce(ctx context.Context) (troupe.Owner, error) {
+	owner, err := app.Ready(ctx, h.app)
+	if err == nil {
+		err = h.host.Load().Announce(ctx, owner)
+	}
+	return owner, err
+}
+
 func (h *hosting) close(ctx context.Context) error {
 	return errors.Join(h.host.Load().Close(ctx), h.app.Close())
 }

@@ -58,7 +58,10 @@ func Serve(ctx context.Context, env Env, o ServeOptions) (_ *Served, err error) 
 		return nil, err
 	}
 	s := &Served{Folders: at.Folders, hosting: h}
-	if s.Code, s.Until, err = h.people.First(ctx); err == nil {
+	if _, err = h.announce(ctx); err == nil {
+		s.Code, s.Until, err = h.people.First(ctx)
+	}
+	if err == nil {
 		s.server, err = httpd.Listen(ctx, at, h.people, h.as)
 	}
 	if err != nil {
@@ -67,6 +70,9 @@ func Serve(ctx context.Context, env Env, o ServeOptions) (_ *Served, err error) 
 	s.Address = addressOf(s.server, at)
 	return s, nil
 }
+
+// Drained implements what a command waits for: a server runs on, though it may have been told to run no sessions.
+func (s *Served) Drained() <-chan struct{} { return nil }
 
 // Warnings lists what is odd in the settings.
 func (s *Served) Warnings() []string { return s.hosting.app.Warnings() }
@@ -106,19 +112,19 @@ func Work(ctx context.Context, env Env, o ServeOptions) (*Working, error) {
 	if err != nil {
 		return nil, err
 	}
-	owner, err := app.Ready(ctx, h.app)
+	owner, err := h.announce(ctx)
 	if err == nil && owner.Socket == "" {
 		err = &troupe.UserError{Problem: "this worker cannot be reached by other processes",
 			Hint: "See with --debug FILE why it has no socket."}
-	}
-	if err == nil {
-		err = h.host.Load().Announce(ctx, owner)
 	}
 	if err != nil {
 		return nil, errors.Join(err, h.close(ctx))
 	}
 	return &Working{Folders: at.Folders, Reached: owner.Socket, hosting: h}, nil
 }
+
+// Drained is closed once it takes on nothing any more and nothing is at work in it (troupe admin drain).
+func (w *Working) Drained() <-chan struct{} { return w.hosting.host.Load().Drained() }
 
 // Warnings lists what is odd in the settings.
 func (w *Working) Warnings() []string { return w.hosting.app.Warnings() }

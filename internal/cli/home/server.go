@@ -191,7 +191,7 @@ func SignOut(ctx context.Context, lookup func(string) (string, bool), address st
 	if known {
 		c := client.At(address, login.Token)
 		defer c.Close()
-		if err = c.People().Revoke(ctx, wire.Revoke{}); err != nil {
+		if err = c.Server().People().Revoke(ctx, wire.Revoke{}); err != nil {
 			err = fmt.Errorf("the login at %s is forgotten here, but the server could not be told: %w", address, err)
 		}
 	}

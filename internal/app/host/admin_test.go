@@ -1,0 +1,230 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store/memstore"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+func adminOf(w *world, s *memstore.Store) Admin {
+	return Admin{Records: s, Trees: w, Now: time.Now, By: "ann"}
+}
+
+// only is how the one that these tests announce is told of.
+func only(t *testing.T, a Admin) wire.Worker {
+	t.Helper()
+	all, err := a.Hosted(t.Context())
+	if err != nil || len(all.Workers) != 1 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	return all.Workers[0]
+}
+
+func isDrained(h *Host) bool {
+	select {
+	case <-h.Drained():
+		return true
+	default:
+		return false
+	}
+}
+
+// TestDrain: a process that is drained takes up nothing and has nothing begun in it; it lets go of what rests, and is
+// drained once nothing is at work in it.
+func TestDrain(t *testing.T) {
+	in(t, func(t *testing.T, h *Host, w *world, s *memstore.Store) {
+		a := adminOf(w, s)
+		if err := h.Announce(t.Context(), troupe.Owner{ID: "w17", Socket: "/s", PID: 7, Host: "here"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Drain(t.Context(), wire.Drain{Worker: "w2"}); !errors.Is(err, troupe.ErrNotFound) {
+			t.Errorf("one that is none: %v", err)
+		}
+		w.set(Here)
+		if err := h.want(t.Context(), tree); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Drain(t.Context(), wire.Drain{Worker: "w1"}); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Hour)
+		if d := only(t, a).Draining; d == nil || d.By != "ann" || d.Since.IsZero() || !d.Until.IsZero() {
+			t.Errorf("it is %+v", d)
+		}
+		if isDrained(h) {
+			t.Error("it ends with a tree at work")
+		}
+		api := h.API(w, troupe.Caller{})
+		_, err := api.Begin(t.Context(), wire.Begin{Cwd: "/src/b", Prompt: "x"})
+		if err == nil || !strings.Contains(err.Error(), "takes on nothing any more") {
+			t.Errorf("it begins one: %v", err)
+		}
+		w.set(Rests)
+		pass(2 * lookEvery)
+		if !isDrained(h) || len(w.gone()) != 1 {
+			t.Errorf("with one that rests: %v, let go of are %v", isDrained(h), w.gone())
+		}
+		w.set(Left)
+		if err := h.want(t.Context(), tree); err != nil {
+			t.Fatal(err)
+		}
+		pass(5 * lookEvery)
+		if got := w.taken(); len(got) > 0 {
+			t.Errorf("it takes up %v", got)
+		}
+		if err := a.Drain(t.Context(), wire.Drain{Worker: "w17", Cancel: true}); err != nil {
+			t.Fatal(err)
+		}
+		pass(2 * lookEvery)
+		if got := w.taken(); len(got) != 1 || only(t, a).Draining != nil {
+			t.Errorf("after that was taken back it takes up %v", got)
+		}
+	})
+}
+
+// TestDrainWithin: after its time a process is drained whatever is at work.
+func TestDrainWithin(t *testing.T) {
+	in(t, func(t *testing.T, h *Host, w *world, s *memstore.Store) {
+		w.set(Here)
+		err := errors.Join(h.want(t.Context(), tree), h.Announce(t.Context(), troupe.Owner{ID: "w1", Socket: "/s"}),
+			adminOf(w, s).Drain(t.Context(), wire.Drain{Worker: "w1", WithinMS: 60_000}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pass(58 * time.Second); isDrained(h) {
+			t.Error("it ends before its time")
+		}
+		if pass(4 * time.Second); !isDrained(h) {
+			t.Error("it does not end")
+		}
+	})
+}
+
+// TestDrainIsOfOne: where two processes begin with what is named, none is drained; and a process whose record is gone
+// says again that it is there.
+func TestDrainIsOfOne(t *testing.T) {
+	in(t, func(t *testing.T, h *Host, w *world, s *memstore.Store) {
+		other := hostOf(t, w, s, "/srv")
+		err := errors.Join(h.Announce(t.Context(), troupe.Owner{ID: "w1", Socket: "/s"}),
+			other.Announce(t.Context(), troupe.Owner{ID: "w2", Socket: "/t"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := adminOf(w, s).Drain(t.Context(), wire.Drain{Worker: "w"}); !errors.Is(err, troupe.ErrAmbiguous) {
+			t.Errorf("two that begin so: %v", err)
+		}
+		r, err := s.Record(t.Context(), kindWorker, "w2")
+		if err == nil {
+			err = s.DeleteRecord(t.Context(), kindWorker, "w2", r.Version)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		pass(2 * lookEvery)
+		if all, err := adminOf(w, s).Hosted(t.Context()); err != nil || len(all.Workers) != 2 {
+			t.Errorf("%+v, %v", all.Workers, err)
+		}
+		if err := other.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if all, err := adminOf(w, s).Hosted(t.Context()); err != nil || len(all.Workers) != 1 {
+			t.Errorf("after it has ended: %+v, %v", all.Workers, err)
+		}
+	})
+}
+
+// TestPause: in a folder that is paused nothing is begun, gone on with or taken up; beside it all is. When the pause is
+// over, what waited is taken up.
+func TestPause(t *testing.T) {
+	in(t, func(t *testing.T, h *Host, w *world, s *memstore.Store) {
+		a, api := adminOf(w, s), h.API(w, troupe.Caller{})
+		pause := func(p wire.Pause) error { return a.Pause(t.Context(), p) }
+		if err := pause(wire.Pause{Where: "/src/a", End: true}); !errors.Is(err, troupe.ErrNotFound) {
+			t.Errorf("the end of none: %v", err)
+		}
+		for range 2 {
+			if err := pause(wire.Pause{Where: "/src/a"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, b := range []wire.Begin{{Cwd: "/src/a/below", Prompt: "x"}, {Resume: string(tree)}} {
+			if _, err := api.Begin(t.Context(), b); !errors.Is(err, troupe.ErrBlocked) ||
+				!strings.Contains(err.Error(), "ann has paused /src/a since") {
+				t.Errorf("begun: %v", err)
+			}
+		}
+		if _, err := api.Begin(t.Context(), wire.Begin{Cwd: "/src/abc", Prompt: "x"}); err != nil {
+			t.Errorf("beside it: %v", err)
+		}
+		pass(lookEvery)
+		w.set(Left)
+		if err := h.want(t.Context(), tree); err != nil {
+			t.Fatal(err)
+		}
+		pass(5 * lookEvery)
+		all, err := a.Hosted(t.Context())
+		if err != nil || len(w.taken()) > 0 || len(all.Paused) != 1 || all.Sessions[0].State != "paused" {
+			t.Errorf("taken up are %v; %+v, %v", w.taken(), all, err)
+		}
+		if err := pause(wire.Pause{Where: "/src/a", End: true}); err != nil {
+			t.Fatal(err)
+		}
+		if pass(2 * lookEvery); len(w.taken()) != 1 {
+			t.Error("it is not taken up")
+		}
+	})
+}
+
+// TestHosted: what is told of trees that are kept going, by how they stand.
+func TestHosted(t *testing.T) {
+	for s, want := range map[Standing]string{Unborn: "begins", Asleep: "over", Over: "over", Here: "at work",
+		There: "at work", Rests: "rests", Left: "waits"} {
+		if got := stateOf(s, false, false); got != want {
+			t.Errorf("%d: %q, want %q", s, got, want)
+		}
+	}
+	in(t, func(t *testing.T, h *Host, w *world, s *memstore.Store) {
+		w.begin = func(wire.Begin) error { return errors.New("the disk is full") }
+		w.set(Left)
+		if err := h.want(t.Context(), tree); err != nil {
+			t.Fatal(err)
+		}
+		told := func() wire.KeptGoing {
+			all, err := adminOf(w, s).Hosted(t.Context())
+			if err != nil || len(all.Sessions) != 1 {
+				t.Fatalf("%+v, %v", all, err)
+			}
+			return all.Sessions[0]
+		}
+		pass(lookEvery)
+		if k := told(); k.State != "waits" || k.Failed == 0 || k.Why != "the disk is full" || k.Cwd != "/src/a" {
+			t.Errorf("one that cannot be taken up: %+v", k)
+		}
+		pass(24 * time.Hour)
+		if k := told(); k.State != "parked" || !strings.Contains(k.Why, "32 times: the disk is full") {
+			t.Errorf("one that is parked: %+v", k)
+		}
+		one := []wire.Session{{Root: tree, Status: troupe.Running}, {Root: tree, Status: troupe.Completed},
+			{Root: tree, Status: troupe.Running, Running: true}}
+		api := h.API(listing{w, one}, troupe.Caller{})
+		list, err := api.List(t.Context(), wire.Listing{})
+		if err != nil || !strings.Contains(list[0].Parked, "32 times") || list[1].Parked+list[2].Parked != "" {
+			t.Errorf("listed: %+v, %v", list, err)
+		}
+	})
+}
+
+// listing is a world with a list of sessions.
+type listing struct {
+	*world
+
+	all []wire.Session
+}
+
+func (l listing) List(context.Context, wire.Listing) ([]wire.Session, error) { return l.all, nil }

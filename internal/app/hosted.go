@@ -1,0 +1,61 @@
+package app
+
+import (
+	"context"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/app/host"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// server implements api.Server, and api.Hosting.
+type server struct{ bound }
+
+// People implements api.Server.
+func (a server) People() api.People { return peopling{a.bound} }
+
+// Hosting implements api.Server.
+func (a server) Hosting() api.Hosting { return a }
+
+func (a server) admin() host.Admin {
+	return host.Admin{Records: a.app.db, Trees: standings{a.app}, Now: a.app.env.Now, By: a.caller.Name}
+}
+
+// Hosted implements api.Hosting, as do the methods below.
+func (a server) Hosted(ctx context.Context) (wire.Hosted, error) {
+	out, err := a.admin().Hosted(ctx)
+	if err != nil {
+		return out, err
+	}
+	for i := range out.Sessions {
+		k := &out.Sessions[i]
+		var s troupe.Session
+		var l troupe.Lease
+		err := a.app.trees.store.View(ctx, func(r store.Reader) (err error) {
+			if s, err = r.Session(k.ID); err == nil {
+				l, err = r.Lease(k.ID)
+			}
+			return err
+		})
+		if isNotFound(err) {
+			continue // it is not born yet, or was just removed
+		}
+		if err != nil {
+			return out, err
+		}
+		k.Title = s.Title
+		for j := range out.Workers {
+			if w := &out.Workers[j]; w.ID == l.Owner && k.State != "over" {
+				k.Worker = w.ID
+				w.Kept++
+			}
+		}
+	}
+	return out, nil
+}
+
+func (a server) Drain(ctx context.Context, d wire.Drain) error { return a.admin().Drain(ctx, d) }
+
+func (a server) Pause(ctx context.Context, p wire.Pause) error { return a.admin().Pause(ctx, p) }
