@@ -248,6 +248,8 @@ type Server interface {
 	People() People
 	// Hosting is about what keeps its sessions going.
 	Hosting() Hosting
+	// Acts lists what its users did, and its own admin on its machine, the newest first.
+	Acts(ctx context.Context, q wire.ActQuery) ([]wire.Act, error)
 }
 
 // Hosting is about what keeps the sessions of a server going. What is changed holds for all processes of its database.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/app/audit"
 	"github.com/troupe-dev/troupe/internal/app/host"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -56,6 +57,34 @@ func (a server) Hosted(ctx context.Context) (wire.Hosted, error) {
 	return out, nil
 }
 
-func (a server) Drain(ctx context.Context, d wire.Drain) error { return a.admin().Drain(ctx, d) }
+func (a server) Drain(ctx context.Context, d wire.Drain) error {
+	return a.noted(ctx, "drain", d, func() error { return a.admin().Drain(ctx, d) })
+}
 
-func (a server) Pause(ctx context.Context, p wire.Pause) error { return a.admin().Pause(ctx, p) }
+func (a server) Pause(ctx context.Context, p wire.Pause) error {
+	return a.noted(ctx, "pause", p, func() error { return a.admin().Pause(ctx, p) })
+}
+
+// Acts implements api.Server.
+func (a server) Acts(ctx context.Context, q wire.ActQuery) ([]wire.Act, error) {
+	return ActsOf(a.app).Acts(ctx, q)
+}
+
+// ActsOf is where it is noted who did what at a server.
+func ActsOf(a *App) *audit.Log { return audit.New(a.db, a.env.Now) }
+
+// noted notes what is done to a server on its own machine. What its users do from elsewhere is noted as it comes in.
+func (b bound) noted(ctx context.Context, verb string, in any, fn func() error) error {
+	if b.caller.Right != troupe.RightOwner {
+		return fn()
+	}
+	about, with := wire.Told(in)
+	end, err := ActsOf(b.app).Begin(ctx, wire.Act{By: b.caller.Name, Right: b.caller.Right, Verb: verb, About: about,
+		With: with})
+	if err != nil {
+		return err
+	}
+	err = fn()
+	end(ctx, err)
+	return err
+}

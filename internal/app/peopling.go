@@ -23,8 +23,9 @@ func (a peopling) Me(context.Context) (wire.Me, error) {
 
 func (a peopling) Users(ctx context.Context) ([]wire.User, error) { return PeopleOf(a.app).Users(ctx) }
 
-func (a peopling) SetUser(ctx context.Context, c wire.UserChange) (wire.UserChanged, error) {
-	return PeopleOf(a.app).Change(ctx, c)
+func (a peopling) SetUser(ctx context.Context, c wire.UserChange) (u wire.UserChanged, err error) {
+	err = a.noted(ctx, "set-user", c, func() (err error) { u, err = PeopleOf(a.app).Change(ctx, c); return err })
+	return u, err
 }
 
 func (a peopling) Tokens(ctx context.Context) ([]wire.Token, error) {
@@ -44,5 +45,5 @@ func (a peopling) Revoke(ctx context.Context, r wire.Revoke) error {
 	case id != a.caller.Token && !a.caller.Right.Covers(troupe.RightAdmin):
 		return troupe.NotAllowed(troupe.RightAdmin)
 	}
-	return PeopleOf(a.app).Revoke(ctx, id)
+	return a.noted(ctx, "revoke", r, func() error { return PeopleOf(a.app).Revoke(ctx, id) })
 }

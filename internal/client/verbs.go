@@ -270,6 +270,12 @@ func (c server) People() api.People { return people(c) }
 // Hosting implements api.Server.
 func (c server) Hosting() api.Hosting { return c }
 
+// Acts implements api.Server.
+func (c server) Acts(ctx context.Context, q wire.ActQuery) ([]wire.Act, error) {
+	return get[[]wire.Act](ctx, c.to, "acts", "", queryOf("by", q.By, "about", q.About, "after", q.After, "limit",
+		strconv.Itoa(q.Limit)))
+}
+
 // Hosted implements api.Hosting, as do the methods below.
 func (c server) Hosted(ctx context.Context) (wire.Hosted, error) {
 	return get[wire.Hosted](ctx, c.to, "hosted", "", nil)

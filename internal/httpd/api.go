@@ -40,6 +40,7 @@ type operations struct {
 	bind Bind
 	keys Keys    // of a server; nil: a socket, whose callers are known by their processes
 	in   folders // in which a server has agents work
+	acts Acts    // what its users do is noted there; nil: nowhere
 	// streaming bounds a context by the life of the server's streams.
 	streaming func(context.Context) (context.Context, context.CancelFunc)
 }
@@ -57,6 +58,16 @@ func permit(h huma.API, needs troupe.Right) func(huma.Context, func(huma.Context
 		// Whoever asked may have gone; there is nobody else to tell.
 		_ = h.Marshal(hc.BodyWriter(), "application/json", p)
 	}
+}
+
+// noted has noted what a user of a server is about to do, unless they only look. end notes what came of it.
+func (o *operations) noted(ctx context.Context, verb string, in any) (end func(context.Context, error), err error) {
+	if o.acts == nil || wire.RouteOf(verb).Needs == troupe.RightViewer && verb != "revoke" {
+		return func(context.Context, error) {}, nil
+	}
+	c := caller(ctx)
+	about, with := wire.Told(in)
+	return o.acts.Begin(ctx, wire.Act{By: c.Name, Right: c.Right, Token: c.Token, Verb: verb, About: about, With: with})
 }
 
 // as is the use cases for who makes a request, if they may send with the verb what they do. In is a pointer to that.
@@ -186,12 +197,16 @@ func operation(h huma.API, id string) huma.Operation {
 // query registers an operation that answers with a value.
 func query[I, T any](o *operations, h huma.API, id string, fn func(api.API, context.Context, *I) (T, error)) {
 	huma.Register(h, operation(h, id), func(ctx context.Context, in *I) (*body[T], error) {
-		a, err := o.as(ctx, id, in)
+		end, err := o.noted(ctx, id, in)
 		if err != nil {
 			return nil, wire.NewProblem(err)
 		}
-		v, err := fn(a, ctx, in)
-		if err != nil {
+		var v T
+		a, err := o.as(ctx, id, in)
+		if err == nil {
+			v, err = fn(a, ctx, in)
+		}
+		if end(ctx, err); err != nil {
 			return nil, wire.NewProblem(err)
 		}
 		return &body[T]{v}, nil
@@ -201,11 +216,15 @@ func query[I, T any](o *operations, h huma.API, id string, fn func(api.API, cont
 // do registers an operation that does something and has nothing to say.
 func do[I any](o *operations, h huma.API, id string, fn func(api.API, context.Context, *I) error) {
 	huma.Register(h, operation(h, id), func(ctx context.Context, in *I) (*nothing, error) {
+		end, err := o.noted(ctx, id, in)
+		if err != nil {
+			return nil, wire.NewProblem(err)
+		}
 		a, err := o.as(ctx, id, in)
 		if err == nil {
 			err = fn(a, ctx, in)
 		}
-		if err != nil {
+		if end(ctx, err); err != nil {
 			return nil, wire.NewProblem(err)
 		}
 		return &nothing{}, nil

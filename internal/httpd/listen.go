@@ -24,6 +24,12 @@ type Keys interface {
 	SignIn(ctx context.Context, in wire.SignIn) (wire.SignedIn, error)
 }
 
+// Acts note who does what.
+type Acts interface {
+	// Begin notes an act that is about to be carried out, and end what came of it.
+	Begin(ctx context.Context, a wire.Act) (end func(ctx context.Context, err error), err error)
+}
+
 // Address is where and how a server listens for other machines, and for programs that come with a token.
 type Address struct {
 	Listen string // host:port; port 0 takes a free one
@@ -34,6 +40,7 @@ type Address struct {
 	Proxies []netip.Prefix
 	// Folders are those in which agents work, the usual one first.
 	Folders []string
+	Acts    Acts         // what users do is noted there; nil: nowhere
 	Log     *slog.Logger // nil: nobody
 }
 
@@ -62,7 +69,7 @@ func Listen(ctx context.Context, at Address, keys Keys, cases Bind) (*Server, er
 	if at.TLS != nil {
 		l = tls.NewListener(l, at.TLS)
 	}
-	o := &operations{bind: cases, keys: keys, in: at.Folders}
+	o := &operations{bind: cases, keys: keys, in: at.Folders, acts: at.Acts}
 	door := &door{keys: keys, at: at, local: local && len(at.Proxies) == 0,
 		strangers: newLimits(strangerRate, strangerBurst),
 		users:     newLimits(userRate, userBurst)}

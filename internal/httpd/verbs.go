@@ -242,6 +242,15 @@ func (o *operations) people(h huma.API) {
 	query(o, h, "hosted", func(a api.API, ctx context.Context, _ *struct{}) (wire.Hosted, error) {
 		return a.Server().Hosting().Hosted(ctx)
 	})
+	query(o, h, "acts", func(a api.API, ctx context.Context, in *struct {
+		By    string `query:"by" doc:"Only what this user did"`
+		About string `query:"about" doc:"Only what was about this session, request, user or folder"`
+		After string `query:"after" doc:"The last act of the page before"`
+		Limit int    `query:"limit" default:"50" minimum:"0" doc:"How many at the most; 0 is all"`
+	},
+	) ([]wire.Act, error) {
+		return a.Server().Acts(ctx, wire.ActQuery{By: in.By, About: in.About, After: in.After, Limit: in.Limit})
+	})
 	do(o, h, "drain", func(a api.API, ctx context.Context, in *body[wire.Drain]) error {
 		return a.Server().Hosting().Drain(ctx, in.Body)
 	})
@@ -262,6 +271,13 @@ func (o *operations) people(h huma.API) {
 				Hint: "Leave the login out.", Code: troupe.ExitUsage})
 		}
 		out, err := o.keys.SignIn(ctx, in.Body)
+		if err == nil && o.acts != nil {
+			var end func(context.Context, error)
+			if end, err = o.acts.Begin(ctx, wire.Act{By: out.Name, Right: out.Right, Verb: wire.SignInRoute,
+				About: in.Body.Label}); err == nil {
+				end(ctx, nil)
+			}
+		}
 		if err != nil {
 			return nil, wire.NewProblem(err)
 		}

@@ -93,6 +93,7 @@ func routes() []Route {
 		route("me", get, "/v1/me", "Who calls, as the server knows them").by(viewer),
 		route("hosted", get, "/v1/hosting", "Which processes run sessions, which sessions are kept going, and where "+
 			"nothing is begun").by(viewer),
+		route("acts", get, "/v1/acts", "Who did what, the newest first"),
 		route("drain", post, "/v1/hosting/drain", "Have a process take on nothing any more, and end"),
 		route("pause", post, "/v1/hosting/pause", "Have nothing begun in a folder, and nothing taken up"),
 		route("users", get, "/v1/users", "Who may use the server"),

@@ -194,6 +194,9 @@ func asks() []ask {
 	add("Users", func(ctx context.Context, a api.API) (any, error) { return a.Server().People().Users(ctx) })
 	add("Tokens", func(ctx context.Context, a api.API) (any, error) { return a.Server().People().Tokens(ctx) })
 	add("Hosted", func(ctx context.Context, a api.API) (any, error) { return a.Server().Hosting().Hosted(ctx) })
+	add("Acts", func(ctx context.Context, a api.API) (any, error) {
+		return a.Server().Acts(ctx, wire.ActQuery{By: "ann & bob", About: "/w?x", After: "a+b", Limit: 3})
+	})
 	add("Pause", func(ctx context.Context, a api.API) (any, error) {
 		return nothing(a.Server().Hosting().Pause(ctx, wire.Pause{Where: "/else", End: true}))
 	})

@@ -79,7 +79,7 @@ func Live(t *testing.T, a api.API, caller troupe.Caller) {
 	}
 	// Nothing of these is in a log, or the log is gone.
 	silent := []string{"Leave", "Login", "MergeWorktree", "PruneWorktrees", "Remove", "SetMemory", "SetPlugin",
-		"SetServer", "SetUser", "Revoke", "Trust", "Hosted", "Drain", "Pause"}
+		"SetServer", "SetUser", "Revoke", "Trust", "Acts", "Hosted", "Drain", "Pause"}
 	for _, name := range verbs() {
 		if !slices.Contains(slices.Concat(looks, silent, l.wrote), name) {
 			t.Errorf("it is not known whether %s puts its caller on what it causes", name)

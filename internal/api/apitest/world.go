@@ -645,6 +645,12 @@ func (w server) People() api.People { return people(w) }
 // Hosting implements api.Server.
 func (w server) Hosting() api.Hosting { return w }
 
+// Acts implements api.Server.
+func (server) Acts(_ context.Context, q wire.ActQuery) ([]wire.Act, error) {
+	return []wire.Act{{ID: q.After, At: Born(), By: q.By, Verb: "drain", About: q.About, Outcome: wire.ActDone,
+		Problem: strings.Repeat("p", q.Limit)}}, nil
+}
+
 // Hosted implements api.Hosting, as do the methods below.
 func (server) Hosted(context.Context) (wire.Hosted, error) {
 	return wire.Hosted{Workers: []wire.Worker{{ID: "w<1>", PID: 7, Host: "h", Folders: []string{"/src"}, Since: Born(),

@@ -38,7 +38,7 @@ nothing is begun. To change it takes the right admin, or to be the server's user
 		}),
 	}
 	jsonFlag(cmd, &asJSON)
-	cmd.AddCommand(newDrain(c), newPause(c, false), newPause(c, true), newStopMany(c))
+	cmd.AddCommand(newDrain(c), newPause(c, false), newPause(c, true), newStopMany(c), newActs(c))
 	return cmd
 }
 
@@ -89,6 +89,54 @@ func writeHosted(c *console.Console, h wire.Hosted) error {
 		t.Row(k.ID, k.State, console.Line(string(k.Worker), 12), console.Line(k.Cwd, 40), what)
 	}
 	return t.Write()
+}
+
+func newActs(c *console.Console) *cobra.Command {
+	var q wire.ActQuery
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "log", Short: "List who did what at a server, the newest first", Args: console.NoArgs,
+		Long: `List who did what at a server, the newest first. What was said to agents is in the logs of their sessions ("troupe log"),
+under the same names. Acts are kept for 400 days.`,
+		Example: "troupe admin log\ntroupe admin log --by ann --limit 200\ntroupe admin log --about 4k7q2m9xw3ht",
+		RunE: inHome(c, func(ctx context.Context, a api.API, _ []string) error {
+			all, err := a.Server().Acts(ctx, q)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return jsonList(c, all)
+			}
+			if len(all) == 0 {
+				return c.Say("Nothing like that was done.")
+			}
+			type col = console.Column
+			t := c.Table(col{Title: "WHEN"}, col{Title: "WHO", Least: 8}, col{Title: "WHAT"},
+				col{Title: "ABOUT", Spare: 2,
+					Least: 12}, col{Title: "OUTCOME"})
+			for _, x := range all {
+				outcome := x.Outcome
+				switch {
+				case x.Problem != "":
+					outcome += ": " + x.Problem
+				case outcome == "":
+					outcome = "not known"
+				}
+				what := x.Verb
+				if x.With != "" {
+					what += " (" + x.With + ")"
+				}
+				t.Row(x.At.Local().Format("2006-01-02 15:04:05"), console.Line(x.By, 24), console.Line(what, 60),
+					console.Line(x.About, 40), console.Line(outcome, 0))
+			}
+			return t.Write()
+		}),
+	}
+	jsonFlag(cmd, &asJSON)
+	cmd.Flags().StringVar(&q.By, "by", "", "Only what this user did")
+	cmd.Flags().StringVar(&q.About, "about", "", "Only what was about this session, request, user or folder")
+	cmd.Flags().IntVar(&q.Limit, "limit", 50, "How many at the most (0: all)")
+	return cmd
 }
 
 func newDrain(c *console.Console) *cobra.Command {

@@ -1,0 +1,70 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/troupe-dev/troupe/internal/store/memstore"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// TestLog: the newest first, page by page, by who and about what; with what came of it, and without where that was not
+// noted. Old ones go.
+func TestLog(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	s := memstore.New(memstore.Options{}).Open()
+	l := New(s, func() time.Time { return now })
+	begin := func(l *Log, by, about string) func(error) {
+		t.Helper()
+		end, err := l.Begin(t.Context(), wire.Act{By: by, About: about, Verb: "stop"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func(err error) { end(t.Context(), err) }
+	}
+	for n := range 5 {
+		begin(l, []string{"ann", "bob"}[n%2], fmt.Sprint(n))(nil)
+		now = now.Add(time.Second)
+	}
+	begin(l, "ann", "failed")(errors.New("no room"))
+	now = now.Add(time.Second)
+	begin(l, "ann", "killed")
+	list := func(q wire.ActQuery) (out []string) {
+		t.Helper()
+		all, err := l.Acts(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range all {
+			out = append(out, a.About+":"+a.Outcome+":"+a.Problem)
+		}
+		return out
+	}
+	for _, x := range []struct {
+		q    wire.ActQuery
+		want string
+	}{
+		{wire.ActQuery{Limit: 3}, "[killed:: failed:failed:no room 4:done:]"},
+		{wire.ActQuery{By: "bob"}, "[3:done: 1:done:]"},
+		{wire.ActQuery{About: "2"}, "[2:done:]"},
+		{wire.ActQuery{By: "ann", Limit: 1}, "[killed::]"},
+	} {
+		if got := fmt.Sprint(list(x.q)); got != x.want {
+			t.Errorf("%+v: %s, want %s", x.q, got, x.want)
+		}
+	}
+	first, err := l.Acts(t.Context(), wire.ActQuery{Limit: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(list(wire.ActQuery{After: first[3].ID})); got != "[2:done: 1:done: 0:done:]" {
+		t.Errorf("the page behind %s: %s", first[3].About, got)
+	}
+	now = now.Add(keeps - 4*time.Second)
+	begin(New(s, func() time.Time { return now }), "ann", "later")(nil)
+	if got := fmt.Sprint(list(wire.ActQuery{})); got != "[later:done: killed:: failed:failed:no room 4:done: 3:done:]" {
+		t.Errorf("400 days later: %s", got)
+	}
+}

@@ -1,0 +1,108 @@
+package httpd
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app/audit"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/store/memstore"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// TestActs: each operation that does something is noted, with who asked and what it was about; what only looks is not.
+func TestActs(t *testing.T) {
+	t.Parallel()
+	s := memstore.New(memstore.Options{}).Open()
+	log := audit.New(s, time.Now)
+	dir := t.TempDir()
+	_, at := listenFor(t, Address{Folders: []string{dir}, Acts: log})
+	acts := func() []wire.Act {
+		all, err := log.Acts(t.Context(), wire.ActQuery{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	seen := 0
+	each := func(op *huma.Operation) {
+		if op == nil || op.OperationID == wire.SignInRoute || op.OperationID == "events" {
+			return
+		}
+		path := strings.NewReplacer("{id}", "7k3f00000000", "{request}", "9m2").Replace(op.Path)
+		status, _ := callAt(t, at, "admin", op.Method, path, "{}")
+		if status == http.StatusUnprocessableEntity {
+			return // what was sent is none, and nothing was tried
+		}
+		looks := wire.RouteOf(op.OperationID).Needs == troupe.RightViewer && op.OperationID != "revoke"
+		all := acts()
+		switch noted := len(all) - seen; {
+		case looks && noted != 0, !looks && noted != 1:
+			t.Errorf("%s: %d acts are noted (%d)", op.OperationID, noted, status)
+		case !looks && (all[0].Verb != op.OperationID || all[0].By != "ada" || all[0].Right != troupe.RightAdmin ||
+			all[0].Outcome == ""):
+			t.Errorf("%s: noted is %+v", op.OperationID, all[0])
+		case !looks && strings.Contains(op.Path, "{id}") && all[0].About != "7k3f00000000":
+			t.Errorf("%s: it is about %q", op.OperationID, all[0].About)
+		}
+		seen = len(all)
+	}
+	doc := (&operations{}).describe(http.NewServeMux())
+	for _, p := range doc.Paths {
+		each(p.Get)
+		each(p.Post)
+		each(p.Delete)
+		each(p.Put)
+	}
+	if seen < 12 {
+		t.Errorf("only %d acts were tried", seen)
+	}
+	for _, x := range []struct{ path, body, want string }{
+		{"/v1/sessions", `{"prompt":"the secret plan","cwd":"` + dir + `","mode":"plan"}`, "mode=plan"},
+		{"/v1/sessions/7k3f00000000/messages", `{"text":"the secret plan"}`, ""},
+		{"/v1/users/change", `{"name":"bob","right":"viewer","invite":true}`, "right=viewer invite"},
+		{"/v1/requests/9m2/answer", `{"allow":true,"note":"the secret plan"}`, "allow"},
+	} {
+		if status, body := callAt(t, at, "admin", "POST", x.path, x.body); status >= 300 {
+			t.Fatal(x.path, status, body)
+		}
+		if got := acts()[0]; got.With != x.want || got.Outcome != wire.ActDone ||
+			strings.Contains(got.About, "secret") {
+			t.Errorf("%s: noted is %+v", x.path, got)
+		}
+	}
+	seen = len(acts())
+	if status, _ := callAt(t, at, "viewer", "POST", "/v1/sign-in", `{"code":"good","label":"laptop"}`); status != 200 {
+		t.Fatal(status)
+	}
+	if got := acts(); len(got) != seen+1 || got[0].Verb != "sign-in" || got[0].About != "laptop" {
+		t.Errorf("of a login is noted %+v", got[0])
+	}
+}
+
+// TestActsFirst: what cannot be noted is not done.
+func TestActsFirst(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w, at := listenFor(t, Address{Folders: []string{dir}, Acts: audit.New(full{}, time.Now)})
+	status, body := callAt(t, at, "admin", "POST", "/v1/users/change", `{"name":"bob"}`)
+	if status != http.StatusInternalServerError || !strings.Contains(body, "the disk is full") || len(w.Calls()) > 0 {
+		t.Errorf("%d %s, done is %v", status, body, w.Calls())
+	}
+	if status, body := callAt(t, at, "viewer", "GET", "/v1/me", ""); status != http.StatusOK {
+		t.Errorf("a look: %d %s", status, body)
+	}
+}
+
+// full is records that take nothing.
+type full struct{ *memstore.Store }
+
+func (full) PutRecord(context.Context, store.Record) (int64, error) {
+	return 0, &troupe.UserError{Problem: "the disk is full", Code: troupe.ExitFailed}
+}
