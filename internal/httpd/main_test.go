@@ -25,7 +25,7 @@ import (
 const (
 	helperEnv = "HTTPD_TEST_HELPER"
 	tokenEnv  = "HTTPD_TEST_TOKEN" // what call comes with
-	callIt    = "call" // ask the server for the tasks, and print the status and the body
+	callIt    = "call"             // ask the server for the tasks, and print the status and the body
 	leaveIt   = "orphan"
 	connectIt = "connect" // connect, and end without a word
 )
