@@ -3,13 +3,19 @@ package client_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/api/apitest"
 	"github.com/troupe-dev/troupe/internal/client"
 	"github.com/troupe-dev/troupe/internal/httpd"
@@ -99,8 +105,16 @@ func TestServerComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	closeServer(t, s)
-	if err := c.Stop(t.Context(), apitest.Root, wire.Stop{}); err == nil || len(w.Calls()) > 0 {
-		t.Errorf("a stop of a server that is gone: %v, %v", err, w.Calls())
+	within, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for what, err := range map[string]error{
+		"a stop":  c.Stop(within, apitest.Root, wire.Stop{}),
+		"a login": c.People().Revoke(within, wire.Revoke{ID: "x"}),
+	} {
+		if !errors.Is(err, api.ErrUnreachable) && !errors.Is(err, api.ErrLost) || len(w.Calls()) > 0 ||
+			strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s at a server that is gone: %v, %v", what, err, w.Calls())
+		}
 	}
 	found := make(chan error)
 	go func() {
@@ -112,6 +126,57 @@ func TestServerComesBack(t *testing.T) {
 	defer closeServer(t, again)
 	if err := <-found; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestServerStaysAway: a server that has answered is waited for a minute, and not for ever; a wait is a look.
+func TestServerStaysAway(t *testing.T) {
+	t.Parallel()
+	s := listen(t, apitest.New(), "127.0.0.1:0")
+	c := client.At("http://"+s.Addr().String(), "secret")
+	if _, err := c.Find(t.Context(), "main", ""); err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	closeServer(t, s)
+	synctest.Test(t, func(t *testing.T) {
+		for what, look := range map[string]func(context.Context) error{
+			"a look": func(ctx context.Context) error { _, err := c.Find(ctx, "main", ""); return err },
+			"a wait": func(ctx context.Context) error { return c.Wait(ctx, apitest.Root) },
+		} {
+			within, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+			began := time.Now()
+			err := look(within)
+			if took := time.Since(began); !errors.Is(err, api.ErrUnreachable) || took < 59*time.Second ||
+				took > 62*time.Second {
+				t.Errorf("%s ended after %v with %v", what, took, err)
+			}
+			cancel()
+		}
+	})
+}
+
+// TestThroughProxy: servers are called through the proxy that the environment names, and sockets are not.
+func TestThroughProxy(t *testing.T) {
+	t.Parallel()
+	const variable, nobody = "HTTP_PROXY", "http://127.0.0.1:9"
+	if os.Getenv(variable) != nobody { // the environment is read once
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestThroughProxy$")
+		cmd.Env = append(os.Environ(), variable+"="+nobody, "NO_PROXY=", "no_proxy=")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+		return
+	}
+	for proxied, c := range map[bool]*client.Client{
+		true:  client.At("http://troupe.invalid:7777", "secret"),
+		false: client.Dial("/none.sock"),
+	} {
+		_, err := c.People().Me(t.Context())
+		if op, ok := errors.AsType[*net.OpError](err); !ok || (op.Op == "proxyconnect") != proxied {
+			t.Errorf("through a proxy %t: %v, %+v", proxied, err, op)
+		}
+		c.Close()
 	}
 }
 
@@ -129,7 +194,9 @@ func TestNoServer(t *testing.T) {
 	}
 	c := client.At("http://"+address, "secret")
 	defer c.Close()
-	if _, err := c.Find(t.Context(), "main", ""); err == nil || !strings.Contains(err.Error(), "Is the address right") {
+	_, err = c.Find(t.Context(), "main", "")
+	if user, ok := errors.AsType[*troupe.UserError](err); !ok || !strings.Contains(user.Hint, "Is the address right") ||
+		strings.Contains(fmt.Sprintf("%v%+v", err, *user), "secret") {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package httpd
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +22,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// rightKeys let in whoever comes with the name of a right.
+// rightKeys let in whoever comes with the name of a right, and processes of the same database as "system".
 type rightKeys struct{ broken bool }
 
 func (k rightKeys) Whose(_ context.Context, token string) (troupe.Caller, error) {
@@ -29,6 +30,10 @@ func (k rightKeys) Whose(_ context.Context, token string) (troupe.Caller, error)
 		if token == string(r) {
 			return troupe.Caller{Name: "ada", Right: r, Surface: troupe.SurfaceServer, Token: token}, nil
 		}
+	}
+	if token == "system" {
+		return troupe.Caller{Name: "troupe", Right: troupe.RightSystem, Surface: troupe.SurfaceServer, Token: "peers"},
+			nil
 	}
 	if token == "broken" || token == "" && k.broken {
 		return troupe.Caller{}, errors.New("the disk is on fire")
@@ -239,6 +244,35 @@ func TestFolders(t *testing.T) {
 	}
 }
 
+// TestFoldersOverHTTP: whoever calls is bound to the folders, admins too; a list of sessions only says which are meant.
+func TestFoldersOverHTTP(t *testing.T) {
+	t.Parallel()
+	one, two, out := t.TempDir(), t.TempDir(), t.TempDir()
+	_, s := listenFor(t, Address{Folders: []string{one, two}})
+	begin := func(cwd string) string { return fmt.Sprintf(`{"prompt":"x","cwd":%q}`, cwd) }
+	for _, right := range []string{"operator", "admin"} {
+		if status, body := callAt(t, s, right, "POST", "/v1/sessions", begin(out)); status != http.StatusForbidden ||
+			!strings.Contains(body, "is in none of these") {
+			t.Errorf("the %s begins outside: %d %s", right, status, body)
+		}
+		if status, body := callAt(t, s, right, "POST", "/v1/sessions", begin(two)); status != http.StatusOK {
+			t.Errorf("the %s begins in a folder: %d %s", right, status, body)
+		}
+	}
+	for _, path := range []string{"/v1/sessions?cwd=", "/v1/sessions/7k3?cwd="} {
+		if status, body := callAt(t, s, "viewer", "GET", path+out, ""); status != http.StatusOK {
+			t.Errorf("%s from elsewhere: %d %s", path, status, body)
+		}
+	}
+	_, s = listenFor(t, Address{Folders: []string{one}})
+	for cwd, warned := range map[string]bool{"": false, one: false, out: true} {
+		status, body := callAt(t, s, "operator", "POST", "/v1/sessions", begin(cwd))
+		if status != http.StatusOK || strings.Contains(body, "the agents work in") != warned {
+			t.Errorf("begun from %q in the only folder: %d %s", cwd, status, body)
+		}
+	}
+}
+
 type folder = folders
 
 // TestNamesOfFiles: of all that can be sent, what names something on the server's disk is known: a new field has to be
@@ -321,9 +355,20 @@ func TestDoor(t *testing.T) {
 		}
 	}
 	// Whom a caller speaks for is the word of processes of the same database alone.
-	if status, body := callAt(t, s, "viewer", "GET", "/v1/users", "", wire.CallerHeader,
-		`{"name":"eve","right":"admin","surface":"server"}`); status != 403 {
-		t.Errorf("a viewer who says to be an admin: %d %s", status, body)
+	for _, x := range []struct {
+		token, who string
+		status     int
+	}{
+		{"viewer", `{"name":"eve","right":"admin","surface":"server"}`, 403},
+		{"system", `{"name":"eve","right":"admin","surface":"server"}`, 200},
+		{"system", `{"name":"eve","right":"viewer","surface":"server"}`, 403},
+		{"system", `{"right":"admin","surface":"server"}`, 400},
+		{"system", `eve`, 400},
+	} {
+		status, body := callAt(t, s, x.token, "GET", "/v1/users", "", wire.CallerHeader, x.who)
+		if status != x.status {
+			t.Errorf("a %s who says to be %s: %d %s", x.token, x.who, status, body)
+		}
 	}
 	for _, path := range []string{"/healthz", "/readyz"} {
 		if status, body := callAt(t, s, "", "GET", path, ""); status != 204 || body != "" {
@@ -383,6 +428,103 @@ func TestStrangersAreSlowed(t *testing.T) {
 		}
 		if answered < strangerBurst || answered > strangerBurst+2 {
 			t.Errorf("%d wrong %s were answered, want some %d", answered, name, strangerBurst)
+		}
+	}
+}
+
+// TestLimited: each token is good for so many calls, and so is each address for questions whether the server lives.
+// Processes of the same database speak for many, and have no such limit. Who is turned away is told when to come again.
+func TestLimited(t *testing.T) {
+	t.Parallel()
+	const most = 2
+	d := &door{keys: rightKeys{}, strangers: newLimits(1e-6, most), users: newLimits(1e-6, most)}
+	turned := (&Server{}).guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNoContent)
+	}), d.admit)
+	call := func(token, path, from string) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+		r.RemoteAddr = from
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		w := httptest.NewRecorder()
+		turned.ServeHTTP(w, r)
+		return w
+	}
+	for _, x := range []struct {
+		token, path, from string
+		let               int // of one call more than there may be
+		status            int // of the last
+	}{
+		{"viewer", "/v1/me", "10.0.0.1:1", most, http.StatusTooManyRequests},
+		{"operator", "/v1/me", "10.0.0.1:1", most, http.StatusTooManyRequests}, // another token has its own
+		{"system", "/v1/me", "10.0.0.1:1", most + 1, http.StatusNoContent},
+		{"", "/healthz", "10.0.0.1:1", most, http.StatusTooManyRequests},
+		{"", "/readyz", "10.0.0.2:1", most, http.StatusTooManyRequests},
+		{"", "/v1/me", "10.0.0.1:1", 0, http.StatusUnauthorized},
+		{"wrong", "/v1/me", "10.0.0.3:1", 0, http.StatusTooManyRequests},
+	} {
+		let := 0
+		var last *httptest.ResponseRecorder
+		for range most + 1 {
+			if last = call(x.token, x.path, x.from); last.Code == http.StatusNoContent {
+				let++
+			}
+		}
+		if let != x.let || last.Code != x.status {
+			t.Errorf("%q %s from %s: %d let in, then %d", x.token, x.path, x.from, let, last.Code)
+		}
+		want := map[string]string{"Retry-After": "", "WWW-Authenticate": "", "Connection": "close"}
+		switch last.Code {
+		case http.StatusTooManyRequests:
+			want["Retry-After"] = "1"
+		case http.StatusUnauthorized:
+			want["WWW-Authenticate"] = "Bearer"
+		default:
+			want["Connection"] = ""
+		}
+		for name, value := range want {
+			if got := last.Header().Get(name); got != value {
+				t.Errorf("%q %s: %d with %s %q, want %q", x.token, x.path, last.Code, name, got, value)
+			}
+		}
+	}
+}
+
+// TestEncrypted: a server with a certificate answers nothing that is not encrypted. It, and one behind a proxy, may be
+// reached from elsewhere.
+func TestEncrypted(t *testing.T) {
+	t.Parallel()
+	own := httptest.NewTLSServer(http.NotFoundHandler()) // for its certificate
+	defer own.Close()
+	at := Address{TLS: &tls.Config{Certificates: own.TLS.Certificates}}
+	_, s := listenFor(t, at)
+	resp, err := own.Client().Get("https://" + s.Addr().String() + "/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusNoContent {
+		t.Errorf("encrypted: %d", resp.StatusCode)
+	}
+	if resp, err := own.Client().Get("http://" + s.Addr().String() + "/healthz"); err == nil {
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusBadRequest {
+			t.Errorf("not encrypted: %d", resp.StatusCode)
+		}
+	}
+	own.CloseClientConnections()
+	for name, at := range map[string]Address{
+		"a certificate": at, "a proxy": {Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
+	} {
+		at.Listen = "0.0.0.0:0"
+		s, err := Listen(t.Context(), at, rightKeys{}, apitest.New().As)
+		if err != nil {
+			t.Errorf("with %s: %v", name, err)
+			continue
+		}
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
 		}
 	}
 }
@@ -450,11 +592,17 @@ func TestLimits(t *testing.T) {
 			t.Fatal("the first two are refused")
 		}
 	}
+	if !l.take("half") {
+		t.Fatal("another one is refused")
+	}
 	for i := range 3 * mostKept {
 		l.of(fmt.Sprint(i))
 	}
 	if l.take("stranger") {
 		t.Error("many others have it forgotten")
+	}
+	if !l.take("half") || l.take("half") {
+		t.Error("many others have half of it forgotten")
 	}
 	if len(l.keys) > mostKept {
 		t.Errorf("%d keys are kept", len(l.keys))

@@ -24,7 +24,8 @@ import (
 // What a test's own program does when it is started as a helper.
 const (
 	helperEnv = "HTTPD_TEST_HELPER"
-	callIt    = "call" // ask the server for the tasks, and print the status and the body
+	tokenEnv  = "HTTPD_TEST_TOKEN" // what call comes with
+	callIt    = "call"             // ask the server for the tasks, and print the status and the body
 	leaveIt   = "orphan"
 	connectIt = "connect" // connect, and end without a word
 )
@@ -58,7 +59,15 @@ func call(socket string, args []string) int {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", socket)
 	}}}
-	resp, err := c.Get("http://troupe/v1/tasks")
+	req, err := http.NewRequest(http.MethodGet, "http://troupe/v1/tasks", nil)
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	if token := os.Getenv(tokenEnv); token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := c.Do(req)
 	if err != nil {
 		fmt.Println(err)
 		return 1

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -21,7 +22,10 @@ func TestPeers(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("peers are told apart on Linux and, untested, on macOS")
 	}
-	s := serve(t)
+	s, err := serveAt(t, filepath.Join(short(t), "a.sock"), Options{Keys: rightKeys{}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	socket := s.Path()
 	if status, body := ask(t, socket, "GET", "/v1/tasks", ""); status != http.StatusOK {
 		t.Errorf("this process gets %d %s", status, body)
@@ -35,6 +39,12 @@ func TestPeers(t *testing.T) {
 		{"a child", callIt, nil, http.StatusForbidden, "was started by the process that runs the agents"},
 		{"a child that took the marker off", callIt, []string{troupe.AgentVariable + "X=1"}, http.StatusForbidden,
 			"was started by the process that runs the agents"},
+		// Commands of agents may have found a token, or the secret of processes.
+		{"a child with a token", callIt, []string{tokenEnv + "=admin"}, http.StatusForbidden,
+			"was started by the process that runs the agents"},
+		{"an orphan with the marker and a secret", leaveIt,
+			[]string{troupe.AgentVariable + "=7k3f00000000", tokenEnv + "=system"}, http.StatusForbidden,
+			"was started by an agent's tool"},
 		{"an orphan with the marker", leaveIt, []string{troupe.AgentVariable + "=7k3f00000000"}, http.StatusForbidden,
 			"was started by an agent's tool"},
 		// What the package's comment on peers admits. It is also the proof that a process

@@ -158,6 +158,57 @@ func TestCaller(t *testing.T) {
 	}
 }
 
+// TestCallerWithSecret: a process that proves to have the same database says whom it speaks for. A secret that is none
+// is worth less than no secret, and without one nothing counts that a call says of itself.
+func TestCallerWithSecret(t *testing.T) {
+	t.Parallel()
+	w, in := apitest.New(), t.TempDir()
+	s, err := Serve(t.Context(), filepath.Join(short(t), "a.sock"), w.As, Options{Keys: rightKeys{}, Folders: []string{
+		in, t.TempDir()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	you := troupe.Caller{Name: "you", Right: troupe.RightOwner, Surface: troupe.SurfaceSocket, Process: os.Getpid()}
+	ada := troupe.Caller{Name: "ada", Right: troupe.RightOperator, Surface: troupe.SurfaceServer, Token: "operator"}
+	const eve = `{"name":"eve","right":"operator","surface":"server"}`
+	for _, x := range []struct {
+		token, who string
+		status     int
+		caller     troupe.Caller
+	}{
+		{"", "", 200, you},
+		{"", eve, 200, you},
+		{"none", "", 403, troupe.Caller{}},
+		{"none", eve, 403, troupe.Caller{}},
+		{"operator", "", 200, ada},
+		{"operator", eve, 200, ada},
+		{"system", eve, 200, troupe.Caller{Name: "eve", Right: troupe.RightOperator, Surface: troupe.SurfaceServer}},
+		{"system", `{"right":"operator","surface":"server"}`, 400, troupe.Caller{}},
+		{"system", `{`, 400, troupe.Caller{}},
+	} {
+		w.As(troupe.Caller{}) // forget the one before
+		header := []string{wire.CallerHeader, x.who}
+		if x.token != "" {
+			header = append(header, "Authorization", "Bearer "+x.token)
+		}
+		begin := fmt.Sprintf(`{"prompt":"x","cwd":%q}`, in)
+		status, body := ask(t, s.Path(), "POST", "/v1/sessions", begin, header...)
+		if got := w.Caller(); status != x.status || got != x.caller {
+			t.Errorf("%q who says to be %q: %d %s; the caller is %+v", x.token, x.who, status, body, got)
+		}
+		// A user of a server is bound to its folders here too; the person of this machine is not.
+		status, _ = ask(t, s.Path(), "POST", "/v1/sessions", `{"prompt":"x","cwd":"/"}`, header...)
+		if bound := status != 200; bound == (x.caller == you) {
+			t.Errorf("%q who says to be %q begins outside: %d", x.token, x.who, status)
+		}
+	}
+}
+
 // TestNamedLikeAnID: an id in a path is never taken for a name that looks like it.
 func TestNamedLikeAnID(t *testing.T) {
 	t.Parallel()

@@ -30,9 +30,13 @@ func TestStartsAreAskedAbout(t *testing.T) {
 			told: "write bashrc, remove bashrc, create new folder, create new/HEAD"},
 		"read-only": {command: "(exec -a git echo ran)", level: troupe.LevelReadOnly, out: "ran",
 			told: "write bashrc, remove bashrc, create .mcp.json, create new folder, create new/HEAD"},
-		"another program":  {command: "echo ran; (exec -a got echo again)", out: "ran\nagain"},
-		"another command":  {command: "(exec -a git echo none)", out: "none"},
-		"in another place": {command: "cd sub && (exec -a git echo ran); true", told: "create sub/.mcp.json"},
+		"by its path": {command: "(exec -a /usr/bin/git echo ran)", level: troupe.LevelReadOnly, out: "ran",
+			told: "write bashrc, remove bashrc, create .mcp.json, create new folder, create new/HEAD"},
+		"in a folder named so": {command: "(exec -a /git/echo echo ran)", out: "ran"},
+		"another program":      {command: "echo ran; (exec -a got echo again)", out: "ran\nagain"},
+		"another command":      {command: "(exec -a git echo none)", out: "none"},
+		"in its scratchpad":    {command: "(exec -a git echo notes)", out: "notes"},
+		"in another place":     {command: "cd sub && (exec -a git echo ran); true", told: "create sub/.mcp.json"},
 		"by its input": {command: "(exec -a git echo reads < bashrc) || echo no", out: "no",
 			told: "create .mcp.json"},
 		"its environment": {command: "(TREE=sub exec -a git echo ran) || echo no", out: "no",
@@ -47,7 +51,9 @@ func TestStartsAreAskedAbout(t *testing.T) {
 			}
 			r.file("bashrc", "mine")
 			r.file("sub/x", "x")
-			guarded := []string{file(r, "bashrc"), file(r, ".mcp.json"), file(r, "new"), file(r, "sub/.mcp.json")}
+			pad := t.TempDir() // where nothing is guarded, whatever is said of it
+			r.conf.Writable, r.conf.Scratchpad = append(r.conf.Writable, pad), pad
+			guarded := []string{file(r, "bashrc"), file(r, ".mcp.json"), file(r, "new"), file(r, "sub/.mcp.json"), pad}
 			r.conf.Guarded = func(path string) string {
 				if troupe.WithinAny(path, guarded) {
 					return "guarded"
@@ -56,6 +62,8 @@ func TestStartsAreAskedAbout(t *testing.T) {
 			}
 			r.conf.Starts = func(dir, input string, argv, environ []string) []string {
 				switch {
+				case slices.Contains(argv, "notes"):
+					return []string{filepath.Join(pad, "x")}
 				case slices.Contains(argv, "none"):
 					return []string{file(r, "free")}
 				case slices.Contains(argv, "reads") && strings.HasPrefix(input, "/proc/"):

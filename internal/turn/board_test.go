@@ -189,6 +189,12 @@ func TestKeeping(t *testing.T) {
 		!got[0].Waits("BEN") {
 		t.Errorf("%+v", got)
 	}
+	// What an agent waits for of its own makes it none of its circle.
+	b.Items = append(b.Items, item("10", "ANN", troupe.BoardPending, "3"))
+	if got := b.Keeping(); len(got) != 1 || len(got[0].Waiting) != 3 || fmt.Sprint(got[0].Circle) != "[Ben]" {
+		t.Errorf("%+v", got)
+	}
+	b.Items = b.Items[:9]
 	b.Items[2].BlockedBy = []string{"1"} // it waits for its own alone, as Ben's does
 	if got := b.Keeping(); len(got) != 1 || len(got[0].Circle) > 0 {
 		t.Errorf("%+v", got)

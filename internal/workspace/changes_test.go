@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -115,11 +116,11 @@ func TestChangesTold(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	want := filepath.Join(dir, ".mcp.json")
 	for _, tt := range []struct {
 		in, input string
 		args      []string
 		known     bool
+		where     string // of what is brought; "": .mcp.json
 	}{
 		{args: []string{"checkout", "brings"}, known: true}, {args: []string{"switch", "brings"}, known: true},
 		{args: []string{"merge"}, known: true}, {args: []string{"rebase", "-q"}, known: true},
@@ -128,7 +129,15 @@ func TestChangesTold(t *testing.T) {
 			known: true},
 		{args: []string{"apply", "brings.patch"}, in: "sub", known: true}, {args: []string{"apply", "../pipe"}},
 		{args: []string{"apply", "-"}, input: filepath.Join(root, "pipe")}, {args: []string{"apply", "a"}},
+		{args: []string{"rebase", "--skip"}}, {args: []string{"rebase", "--abort", "--skip"}},
+		{args: []string{"am", "-p0", "../brings.patch"}, known: true, where: "b/.mcp.json"},
+		{args: []string{"apply", "--directory=sub", "../brings.patch"}, known: true, where: "sub/.mcp.json"},
+		{args: []string{"apply", "-p0", "--directory=sub", "../brings.patch"}, known: true, where: "sub/b/.mcp.json"},
+		// Words of their own are no patches: it is asked what else could be.
+		{args: []string{"apply", "--directory", "sub", "../brings.patch"}},
+		{args: []string{"am", "-p", "0", "../brings.patch"}},
 	} {
+		want := filepath.Join(dir, cmp.Or(tt.where, ".mcp.json"))
 		got, known, err := Changes(t.Context(), filepath.Join(dir, tt.in), tt.input, environ, tt.args)
 		if err != nil || known != tt.known || known != slices.Contains(got, want) {
 			t.Errorf("%s < %q: %q, known %v (%v)", tt.args, tt.input, got, known, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -38,6 +39,18 @@ type world struct {
 	dead   map[troupe.OwnerID]bool
 	begin  func(b wire.Begin) error // what comes of taking a tree up
 	waits  error                    // of a wait for a tree that is not here
+	looked func()                   // happens after each look at a tree, before it is told
+	stays  bool                     // what rests is not let go of
+	asked  []string                 // what else it was asked for, in order
+	fails  error                    // of that
+	dialed []call                   // processes that were called
+}
+
+// call is a process that was called, for whom, and whether that is over.
+type call struct {
+	socket string
+	caller troupe.Caller
+	closed bool
 }
 
 func newWorld() *world {
@@ -53,8 +66,12 @@ func (w *world) set(s Standing) {
 
 func (w *world) Standing(_ context.Context, root troupe.SessionID) (Standing, string, error) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.stands[root], w.cwd, nil
+	s, cwd, looked := w.stands[root], w.cwd, w.looked
+	w.mu.Unlock()
+	if looked != nil {
+		looked()
+	}
+	return s, cwd, nil
 }
 
 func (w *world) Alive(_ context.Context, id troupe.OwnerID) (bool, error) {
@@ -86,12 +103,56 @@ func (w *world) Leave(_ context.Context, root troupe.SessionID) (bool, error) {
 	if w.stands[root] != Rests {
 		return false, troupe.ErrFenced
 	}
+	if w.stays {
+		return false, nil
+	}
 	w.left, w.stands[root] = append(w.left, root), Over
 	return true, nil
 }
 
-func (w *world) Find(context.Context, string, string) (wire.Session, error) {
+func (w *world) Find(_ context.Context, ref, cwd string) (wire.Session, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked = append(w.asked, "find "+ref+" from "+cwd)
 	return wire.Session{ID: tree, Root: tree, Cwd: w.cwd}, nil
+}
+
+// does is what comes of something said to a tree that is over: it has something to do again.
+func (w *world) does(what string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked = append(w.asked, what)
+	if w.fails == nil && w.stands[tree] == Over {
+		w.stands[tree] = Left
+	}
+	return w.fails
+}
+
+func (w *world) Compact(_ context.Context, id troupe.SessionID, hint string) error {
+	return w.does("compact " + string(id) + " " + hint)
+}
+
+func (w *world) Request(_ context.Context, id string) (wire.Request, error) {
+	return wire.Request{ID: "whole " + id, Session: tree, Root: tree}, nil
+}
+
+func (w *world) Answer(_ context.Context, id string, a wire.Answer) error {
+	return w.does(fmt.Sprintf("answer %s %t", id, a.Allow))
+}
+
+func (w *world) Stop(_ context.Context, id troupe.SessionID, s wire.Stop) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked = append(w.asked, fmt.Sprintf("stop %s now %t kept %t", id, s.Now, s.Kept))
+	return w.fails
+}
+
+// questions are what it was asked for since the last time.
+func (w *world) questions() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	defer func() { w.asked = nil }()
+	return strings.Join(w.asked, "; ")
 }
 
 func (w *world) Tree(context.Context, troupe.SessionID) (wire.Tree, error) {
@@ -153,12 +214,25 @@ func hostOf(t *testing.T, w *world, s *memstore.Store, folders ...string) *Host 
 	t.Helper()
 	return New(t.Context(), Options{Records: s, Trees: w, System: w, Now: time.Now,
 		Log: slog.New(slog.DiscardHandler), Folders: folders,
-		Dial: func(string, troupe.Caller) Peer { return peer{w} }})
+		Dial: func(socket string, c troupe.Caller) Peer {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.dialed = append(w.dialed, call{socket, c, false})
+			return peer{w, len(w.dialed) - 1}
+		}})
 }
 
-type peer struct{ *world }
+type peer struct {
+	*world
 
-func (peer) Close() {}
+	n int
+}
+
+func (p peer) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dialed[p.n].closed = true
+}
 
 // pass lets time go by, and what is to be done in it.
 func pass(d time.Duration) {
@@ -270,8 +344,9 @@ func TestParks(t *testing.T) {
 			t.Errorf("taken up %d times, parked as %q", len(w.taken()), v.Parked)
 		}
 		a := h.API(w, troupe.Caller{})
-		if err := a.Wait(t.Context(), tree); err == nil || !strings.Contains(err.Error(),
-			"is parked: it was taken up") {
+		within, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if err := a.Wait(within, tree); err == nil || !strings.Contains(err.Error(), "is parked: it was taken up") {
 			t.Errorf("a wait for what is parked: %v", err)
 		}
 		if sent, err := a.Send(t.Context(), tree, wire.Message{Text: "go on"}); err != nil || sent.Effect != "resumes" {
@@ -490,6 +565,12 @@ func TestWaitsForNothing(t *testing.T) {
 		w.set(Asleep)
 		if err := a.Wait(t.Context(), tree); !errors.Is(err, troupe.ErrAsleep) {
 			t.Errorf("asleep: %v", err)
+		}
+		for _, s := range []Standing{Over, Rests} {
+			w.set(s)
+			if err := a.Wait(t.Context(), tree); err != nil {
+				t.Errorf("standing %d: %v", s, err)
+			}
 		}
 		for _, s := range []Standing{Unborn, There} {
 			w.set(s)

@@ -186,6 +186,13 @@ func (p *People) SignIn(ctx context.Context, in wire.SignIn) (out wire.SignedIn,
 	if err := p.write(ctx, &store.Record{Kind: kindToken, Key: id}, t); err != nil {
 		return out, err
 	}
+	// Who was removed before this was written still has it.
+	if users, _, err = p.users(ctx); err == nil && !users[c.User].Created.Equal(u.Created) {
+		return out, cmp.Or(p.Revoke(ctx, id), none)
+	}
+	if err != nil {
+		return out, err
+	}
 	return wire.SignedIn{Token: prefix + id + "_" + secret, Name: c.User, Right: u.Right, ExpiresAt: t.Expires}, nil
 }
 

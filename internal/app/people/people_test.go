@@ -1,6 +1,7 @@
 package people_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"sync"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/app/people"
+	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/store/memstore"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
@@ -92,8 +94,173 @@ func TestFirstLogin(t *testing.T) {
 	c.pass(people.TokenHolds)
 	_, err = p.Whose(t.Context(), in.Token)
 	isStranger(t, "a token that is too old", err)
-	if code, _, err := p.First(t.Context()); code == "" || err != nil {
+	// The admin has another name by now, and stays the only one.
+	for _, c := range []wire.UserChange{{Name: "ann", Right: troupe.RightAdmin},
+		{Name: people.FirstAdmin, Remove: true}} {
+		if _, err := p.Change(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	code, _, err = p.First(t.Context())
+	if code == "" || err != nil {
 		t.Errorf("when no token of an admin holds the server invites with %q, %v", code, err)
+	}
+	if in := signIn(t, p, code); in.Name != "ann" || in.Right != troupe.RightAdmin {
+		t.Errorf("the code is for %+v", in)
+	}
+	if all, err := p.Users(t.Context()); err != nil || len(all) != 1 {
+		t.Errorf("there are %+v, %v", all, err)
+	}
+}
+
+// between is a store in which something happens right before the next write.
+type between struct {
+	*memstore.Store
+
+	happens func()
+}
+
+func (b *between) happen() {
+	if happens := b.happens; happens != nil {
+		b.happens = nil
+		happens()
+	}
+}
+
+func (b *between) PutRecord(ctx context.Context, r store.Record) (int64, error) {
+	b.happen()
+	return b.Store.PutRecord(ctx, r)
+}
+
+func (b *between) DeleteRecord(ctx context.Context, kind, key string, version int64) error {
+	b.happen()
+	return b.Store.DeleteRecord(ctx, kind, key, version)
+}
+
+// TestMeanwhile: what another process does between a look and a write.
+func TestMeanwhile(t *testing.T) {
+	t.Parallel()
+	other, s, c := fresh(t)
+	b := &between{Store: s}
+	p := people.New(b, c.now)
+	meanwhile := func(does func() error) {
+		b.happens = func() {
+			if err := does(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	var theirs string
+	meanwhile(func() (err error) { theirs, err = other.Peers(t.Context()); return err })
+	if ours, err := p.Peers(t.Context()); err != nil || ours != theirs {
+		t.Errorf("two processes at once have two secrets: %v", err)
+	}
+	in := first(t, other)
+	use := func() error { _, err := other.Whose(t.Context(), in.Token); return err }
+	c.pass(2 * time.Hour)
+	meanwhile(use)
+	if _, err := p.Whose(t.Context(), in.Token); err != nil {
+		t.Errorf("a token that two use at once: %v", err)
+	}
+	c.pass(2 * time.Hour)
+	meanwhile(use)
+	who, err := other.Tokens(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Revoke(t.Context(), who[0].ID); err != nil {
+		t.Errorf("a token that is used while it is revoked: %v", err)
+	}
+	_, err = p.Whose(t.Context(), in.Token)
+	isStranger(t, "a token that was used while it was revoked", err)
+	code, _, err := other.First(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	meanwhile(func() error {
+		all, err := s.Records(t.Context(), "login", "", 0)
+		if err == nil {
+			_, err = s.PutRecord(t.Context(), all[0])
+		}
+		return err
+	})
+	_, err = p.SignIn(t.Context(), wire.SignIn{Code: code})
+	isStranger(t, "a code that was changed", err)
+	// Who is removed in the middle of a login has no token, should the name come back either.
+	u, err := other.Change(t.Context(), wire.UserChange{Name: "bob", Right: troupe.RightViewer, Invite: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.happens = func() { // the code is used up
+		meanwhile(func() error {
+			c.pass(time.Second)
+			_, err := other.Change(t.Context(), wire.UserChange{Name: "bob", Remove: true})
+			if err == nil {
+				_, err = other.Change(t.Context(), wire.UserChange{Name: "bob", Right: troupe.RightAdmin})
+			}
+			return err
+		})
+	}
+	_, err = p.SignIn(t.Context(), wire.SignIn{Code: u.Code})
+	isStranger(t, "one who was removed meanwhile", err)
+	if all, err := other.Tokens(t.Context()); err != nil || len(all) > 0 {
+		t.Errorf("who was removed meanwhile has %+v, %v", all, err)
+	}
+}
+
+// TestSweeps: with each login goes what holds no more, and nothing else.
+func TestSweeps(t *testing.T) {
+	t.Parallel()
+	p, s, c := fresh(t)
+	in := first(t, p)
+	count := func(codes, tokens int) {
+		t.Helper()
+		for kind, want := range map[string]int{"login": codes, "token": tokens} {
+			if all, err := s.Records(t.Context(), kind, "", 0); err != nil || len(all) != want {
+				t.Errorf("%d records of kind %s, %v; want %d", len(all), kind, err, want)
+			}
+		}
+	}
+	invite := func(name string) string {
+		t.Helper()
+		u, err := p.Change(t.Context(), wire.UserChange{Name: name, Right: troupe.RightViewer, Invite: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u.Code
+	}
+	invite("bob")
+	c.pass(people.CodeHolds)
+	invite("cleo")
+	signIn(t, p, invite("ann"))
+	count(1, 2) // bob's code was too old
+	c.pass(people.TokenHolds)
+	signIn(t, p, invite("ann"))
+	count(0, 1)
+	_, err := p.Whose(t.Context(), in.Token)
+	isStranger(t, "a token that was swept away", err)
+}
+
+// TestErrorsHoldNoKey: under which key a code is kept is nobody's business.
+func TestErrorsHoldNoKey(t *testing.T) {
+	t.Parallel()
+	p, s, _ := fresh(t)
+	code, _, err := p.First(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := s.Records(t.Context(), "login", "", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all[0].Value = []byte("{")
+	if _, err := s.PutRecord(t.Context(), all[0]); err != nil {
+		t.Fatal(err)
+	}
+	_, err = p.SignIn(t.Context(), wire.SignIn{Code: code})
+	if err == nil || errors.Is(err, people.ErrStranger) || strings.Contains(err.Error(), all[0].Key) ||
+		strings.Contains(err.Error(), code) {
+		t.Errorf("a record that cannot be read: %v", err)
 	}
 }
 
@@ -187,6 +354,10 @@ func TestWhose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	kept, err := p.Change(t.Context(), wire.UserChange{Name: "bob", Invite: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, err := p.Change(t.Context(), wire.UserChange{Name: "bob", Remove: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -200,6 +371,8 @@ func TestWhose(t *testing.T) {
 	}
 	_, err = p.Whose(t.Context(), bob.Token)
 	isStranger(t, "a token of before", err)
+	_, err = p.SignIn(t.Context(), wire.SignIn{Code: kept.Code})
+	isStranger(t, "a code of before", err)
 	if c := whose(admin.Token); c.Right != troupe.RightAdmin {
 		t.Errorf("the admin is %+v", c)
 	}
@@ -252,14 +425,20 @@ func TestLastAdmin(t *testing.T) {
 func TestChangeRefuses(t *testing.T) {
 	t.Parallel()
 	p, _, _ := fresh(t)
+	for _, name := range []string{people.FirstAdmin, "bob"} {
+		if _, err := p.Change(t.Context(), wire.UserChange{Name: name, Right: troupe.RightAdmin}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, c := range []wire.UserChange{{}, {Name: " ann"}, {Name: "a\nb"}, {Name: "a\x1b[2J"},
 		{Name: strings.Repeat("a", 65)}, {Name: "ann", Right: "owner"}, {Name: "ann", Right: "root"},
-		{Name: "ann", Remove: true}, {Name: "ann"}, {Name: "ann", Remove: true, Invite: true}} {
+		{Name: "ann", Remove: true}, {Name: "ann"}, {Name: "ann", Remove: true, Invite: true},
+		{Name: "bob", Remove: true, Right: troupe.RightAdmin}, {Name: "bob", Remove: true, Invite: true}} {
 		if _, err := p.Change(t.Context(), c); !errors.As(err, new(*troupe.UserError)) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	if all, err := p.Users(t.Context()); err != nil || len(all) > 0 {
+	if all, err := p.Users(t.Context()); err != nil || len(all) != 2 {
 		t.Errorf("there are %+v, %v", all, err)
 	}
 }

@@ -158,8 +158,10 @@ func host(ctx context.Context, c *console.Console, o home.ServeOptions,
 
 // withoutPassword refuses a password where every command on the machine can read it.
 func withoutPassword(address string) error {
-	has := strings.Contains(address, "password=")
-	if u, err := url.Parse(address); err == nil && u.User != nil {
+	has := strings.Contains(strings.Join(strings.Fields(address), ""), "password=")
+	if u, err := url.Parse(address); err != nil {
+		has = has || strings.Contains(address, "://") && strings.Contains(address, "@") // one with a %, say
+	} else if u.User != nil {
 		_, with := u.User.Password()
 		has = has || with
 	}

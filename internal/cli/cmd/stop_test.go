@@ -47,6 +47,48 @@ func TestStop(t *testing.T) {
 	}
 }
 
+// coordinated is a home whose sessions are coordinators.
+type coordinated struct{ *apitest.World }
+
+func (h coordinated) Find(ctx context.Context, ref, cwd string) (wire.Session, error) {
+	s, err := h.World.Find(ctx, ref, cwd)
+	s.Type = wire.AgentCoordinator
+	return s, err
+}
+
+// TestStopAll: a main agent is stopped with all below it, a sub-agent and a coordinator alone, and --all is for all. What
+// is said is what was done.
+func TestStopAll(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		ref              string
+		coordinates, all bool
+		tree, alone      bool
+	}{
+		{"main", false, false, true, false},
+		{"main", false, true, true, false},
+		{"9m2", false, false, false, false},
+		{"9m2", false, true, true, false},
+		{"main", true, false, false, true},
+		{"main", true, true, true, false},
+	} {
+		var b bytes.Buffer
+		w := apitest.New()
+		var a api.API = w
+		if x.coordinates {
+			a = coordinated{w}
+		}
+		if err := stop(t.Context(), &console.Console{Out: &b, Cwd: "/src"}, a, x.ref, stopped{Tree: x.all},
+			false); err != nil {
+			t.Fatal(err)
+		}
+		did := strings.Join(w.Calls(), ";")
+		if strings.Contains(did, "Tree:true") != x.tree || strings.Contains(b.String(), "its agents go on") != x.alone {
+			t.Errorf("stop %s, a coordinator %t, --all %t: did %s, says %s", x.ref, x.coordinates, x.all, did, b.String())
+		}
+	}
+}
+
 // endedWorld is a home where a session has come to its end, with as many tasks as there are.
 type endedWorld struct {
 	*apitest.World

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -277,6 +278,45 @@ func TestRecordsOutage(t *testing.T) {
 	t.Logf("%d were answered, of %d nobody knows, %d are there", least, maybe, sum)
 	if err != nil || sum < least || sum > least+maybe || least == 0 {
 		t.Errorf("%d were answered, of %d nobody knows, and %d are there: %v", least, maybe, sum, err)
+	}
+}
+
+// TestRecordsClosed: what is asked for while a store closes is answered or told so, and so is all that is asked later.
+func TestRecordsClosed(t *testing.T) {
+	t.Parallel()
+	s := open(t, fresh(t))
+	var wg sync.WaitGroup
+	began := make(chan struct{}, 16)
+	for i := range cap(began) {
+		wg.Go(func() {
+			for n := 0; ; n++ {
+				_, err := s.PutRecord(t.Context(), store.Record{Kind: "k", Key: fmt.Sprintf("%d/%d", i, n)})
+				if n == 0 {
+					began <- struct{}{}
+				}
+				if err != nil {
+					if !errors.Is(err, postgres.ErrClosed) {
+						t.Errorf("while it closes: %v", err)
+					}
+					return
+				}
+			}
+		})
+	}
+	for range cap(began) {
+		<-began
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	wg.Wait()
+	_, err := s.Record(t.Context(), "k", "0/0")
+	_, lerr := s.Records(t.Context(), "k", "", 0)
+	_, perr := s.PutRecord(t.Context(), store.Record{Kind: "k", Key: "late"})
+	for _, err := range []error{err, lerr, perr, s.DeleteRecord(t.Context(), "k", "0/0", 1)} {
+		if !errors.Is(err, postgres.ErrClosed) {
+			t.Errorf("once it is closed: %v", err)
+		}
 	}
 }
 

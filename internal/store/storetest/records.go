@@ -65,6 +65,20 @@ func testRecords(e *env) {
 	if third := put("k", "a", 0, ""); third <= second || second <= first {
 		e.Errorf("the versions %d, %d, %d do not rise", first, second, third)
 	}
+	// What is kept is nobody else's bytes.
+	value := []byte("mine")
+	if _, err := r.PutRecord(ctx, store.Record{Kind: "own", Key: "a", Value: value}); err != nil {
+		e.Fatal(err)
+	}
+	for range 2 {
+		value[0] = 'x'
+		got, err := r.Record(ctx, "own", "a")
+		all, lerr := r.Records(ctx, "own", "", 0)
+		if err != nil || lerr != nil || len(all) != 1 || string(got.Value) != "mine" || string(all[0].Value) != "mine" {
+			e.Fatalf("the record is %+v, listed as %+v, %v, %v", got, all, err, lerr)
+		}
+		got.Value[0], all[0].Value[0] = 'y', 'z'
+	}
 	for _, key := range []string{"é", "b", "B", "a/b", "a b", "日本"} {
 		put("list", key, 0, key)
 	}

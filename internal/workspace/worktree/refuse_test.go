@@ -236,9 +236,15 @@ func TestNoRoom(t *testing.T) {
 		t.Errorf("no repository: %v", err)
 	}
 	b.k.free = free
+	// The entry of the first one ends where eight bytes do.
+	const first = "123456789"
+	if err := os.WriteFile(filepath.Join(b.dir, first), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.git(b.dir, "add", first)
 	data, err := os.ReadFile(filepath.Join(b.dir, ".git/index"))
-	if got := indexBytes(data, 20); err != nil || got != 3*4096 {
-		t.Errorf("three small files: %d, %v", got, err)
+	if got := indexBytes(data, 20); err != nil || got != 4*4096 {
+		t.Errorf("four small files: %d, %v", got, err)
 	}
 	for _, version := range []string{"4", "3", "2"} {
 		b.git(b.dir, "update-index", "--index-version", version)
@@ -246,8 +252,25 @@ func TestNoRoom(t *testing.T) {
 			b.git(b.dir, "update-index", "--skip-worktree", "a.txt")
 		}
 		data, err = os.ReadFile(filepath.Join(b.dir, ".git/index"))
-		if got := indexBytes(data, 20); err != nil || got != 3*4096 {
+		if got := indexBytes(data, 20); err != nil || got != 4*4096 {
 			t.Errorf("version %s: %d, %v", version, got, err)
+		}
+	}
+}
+
+// TestFull: an error is said to be a full disk's only where a disk is full.
+func TestFull(t *testing.T) {
+	t.Parallel()
+	failed := errors.New("it failed")
+	for _, x := range []struct {
+		has         int64
+		known, full bool
+	}{{1<<20 - 1, true, true}, {1 << 20, true, false}, {0, false, false}} {
+		p := place{k: &Keeper{folders: "/w", free: func(string) (int64, bool) { return x.has, x.known }}}
+		err := p.full(failed)
+		if full := err != failed && strings.Contains(err.Error(), "is full"); full != x.full || //nolint:errorlint // it itself
+			!errors.Is(err, failed) {
+			t.Errorf("%d bytes, known %t: %v", x.has, x.known, err)
 		}
 	}
 }
