@@ -73,8 +73,10 @@ func TestGuardAsksGit(t *testing.T) {
 		{argv: []string{"git", "am"}, input: filepath.Join(root, "brings.patch"), some: true},
 		{argv: []string{"git", "-C", "here", "checkout", "brings"}, in: ".", some: true},
 		{argv: []string{"git", "-C", dir, "checkout", "brings"}, in: "tracks", some: true},
-		{argv: []string{"git", "checkout", "brings"}, in: ".", environ: []string{"X=1", "GIT_WORK_TREE=here"}, some: true},
-		{argv: []string{"git", "checkout", "brings"}, in: "tracks", environ: []string{"GIT_WORK_TREE=" + dir}, some: true},
+		{argv: []string{"git", "checkout", "brings"}, in: ".", environ: []string{"X=1", "GIT_WORK_TREE=here"},
+			some: true},
+		{argv: []string{"git", "checkout", "brings"}, in: "tracks", environ: []string{"GIT_WORK_TREE=" + dir},
+			some: true},
 		{argv: []string{"git", "checkout", "brings"}, in: ".", environ: []string{"MY_GIT_WORK_TREE=here"}},
 		{argv: []string{"git", "checkout", "brings"}, in: "."},
 	} {

@@ -55,7 +55,7 @@ func TestRevokes(t *testing.T) {
 		{operator, operator.Token, false},
 		{troupe.You(troupe.SurfaceCommand), viewer.Token, false},
 	} {
-		err := a.As(x.who).People().Revoke(t.Context(), wire.Revoke{ID: x.id})
+		err := a.As(x.who).Server().People().Revoke(t.Context(), wire.Revoke{ID: x.id})
 		if _, user := errors.AsType[*troupe.UserError](err); user != x.refused || !x.refused && err != nil {
 			t.Errorf("%s (%s) revokes %q: %v", x.who.Name, x.who.Right, x.id, err)
 		}
@@ -66,11 +66,11 @@ func TestRevokes(t *testing.T) {
 			t.Errorf("the token is %s's: %v", c.Name, err)
 		}
 	}
-	mine, err := a.As(admin).People().Tokens(t.Context())
+	mine, err := a.As(admin).Server().People().Tokens(t.Context())
 	if err != nil || len(mine) != 1 || !mine[0].Yours || mine[0].User != "ann" || time.Until(mine[0].ExpiresAt) < 0 {
 		t.Errorf("the tokens are %+v, %v", mine, err)
 	}
-	if err := a.As(admin).People().Revoke(t.Context(), wire.Revoke{}); err != nil {
+	if err := a.As(admin).Server().People().Revoke(t.Context(), wire.Revoke{}); err != nil {
 		t.Error(err)
 	}
 	if _, err := p.Whose(t.Context(), adminToken); !errors.Is(err, people.ErrStranger) {

@@ -109,7 +109,7 @@ func TestServerComesBack(t *testing.T) {
 	defer cancel()
 	for what, err := range map[string]error{
 		"a stop":  c.Stop(within, apitest.Root, wire.Stop{}),
-		"a login": c.People().Revoke(within, wire.Revoke{ID: "x"}),
+		"a login": c.Server().People().Revoke(within, wire.Revoke{ID: "x"}),
 	} {
 		if !errors.Is(err, api.ErrUnreachable) && !errors.Is(err, api.ErrLost) || len(w.Calls()) > 0 ||
 			strings.Contains(err.Error(), "secret") {
@@ -172,7 +172,7 @@ func TestThroughProxy(t *testing.T) {
 		true:  client.At("http://troupe.invalid:7777", "secret"),
 		false: client.Dial("/none.sock"),
 	} {
-		_, err := c.People().Me(t.Context())
+		_, err := c.Server().People().Me(t.Context())
 		if op, ok := errors.AsType[*net.OpError](err); !ok || (op.Op == "proxyconnect") != proxied {
 			t.Errorf("through a proxy %t: %v, %+v", proxied, err, op)
 		}

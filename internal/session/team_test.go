@@ -655,7 +655,8 @@ func TestCircleWhileAnotherWorks(t *testing.T) {
 			p := h.start(func(r model.Request) troupe.Reply {
 				switch {
 				case r.Agent.Path == "main" && r.Agent.Reply == 1:
-					return call("TeamCreate:t", "Add:1", "Add:2", "Add:3", "Wait:2 1 Y", tt.third, "Member:Z", "Member:X",
+					return call("TeamCreate:t", "Add:1", "Add:2", "Add:3", "Wait:2 1 Y", tt.third, "Member:Z",
+						"Member:X",
 						"Member:Y")
 				case r.Agent.Path == "main/X" && r.Agent.Reply == 1:
 					if tt.works == "X" {

@@ -170,7 +170,8 @@ func TestResumes(t *testing.T) {
 // TestOneIsBroken: what is wrong with one tree keeps no other from going on.
 func TestOneIsBroken(t *testing.T) {
 	in(t, func(t *testing.T, h *Host, w *world, s *memstore.Store) {
-		if _, err := s.PutRecord(t.Context(), store.Record{Kind: kind, Key: "000000000000", Value: []byte("{")}); err != nil {
+		if _, err := s.PutRecord(t.Context(), store.Record{Kind: kind, Key: "000000000000",
+			Value: []byte("{")}); err != nil {
 			t.Fatal(err)
 		}
 		w.set(Left)
@@ -240,7 +241,8 @@ func TestNothingIsKept(t *testing.T) {
 // name of who asks, and hung up on.
 func TestManyWorkers(t *testing.T) {
 	in(t, func(t *testing.T, h *Host, w *world, s *memstore.Store) {
-		folders := map[string]string{"/a": "/work", "/b": "/work/deep", "/c": "/other", "/d": "/workelse", "/e": "/deeper"}
+		folders := map[string]string{"/a": "/lab", "/b": "/lab/deep", "/c": "/other", "/d": "/labelse",
+			"/e": "/deeper"}
 		var workers []*Host
 		for socket, folder := range folders {
 			k := hostOf(t, w, s, folder)
@@ -253,7 +255,7 @@ func TestManyWorkers(t *testing.T) {
 		a := h.API(w, ada)
 		const begun = 64 // that one of two gets nothing happens once in 10^19
 		for range begun {
-			if _, err := a.Begin(t.Context(), wire.Begin{Cwd: "/work/deep/er", Prompt: "x"}); err != nil {
+			if _, err := a.Begin(t.Context(), wire.Begin{Cwd: "/lab/deep/er", Prompt: "x"}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -56,7 +56,8 @@ func (h coordinated) Find(ctx context.Context, ref, cwd string) (wire.Session, e
 	return s, err
 }
 
-// TestStopAll: a main agent is stopped with all below it, a sub-agent and a coordinator alone, and --all is for all. What
+// TestStopAll: a main agent is stopped with all below it, a sub-agent and a coordinator alone, and --all is for all.
+// What
 // is said is what was done.
 func TestStopAll(t *testing.T) {
 	t.Parallel()
@@ -84,7 +85,8 @@ func TestStopAll(t *testing.T) {
 		}
 		did := strings.Join(w.Calls(), ";")
 		if strings.Contains(did, "Tree:true") != x.tree || strings.Contains(b.String(), "its agents go on") != x.alone {
-			t.Errorf("stop %s, a coordinator %t, --all %t: did %s, says %s", x.ref, x.coordinates, x.all, did, b.String())
+			t.Errorf("stop %s, a coordinator %t, --all %t: did %s, says %s", x.ref, x.coordinates, x.all, did,
+				b.String())
 		}
 	}
 }

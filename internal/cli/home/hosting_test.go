@@ -68,7 +68,7 @@ func tokenOf(t *testing.T, p *people.People, name string, right troupe.Right) st
 func meAt(t *testing.T, c *client.Client) (wire.Me, error) {
 	t.Helper()
 	defer c.Close()
-	return c.People().Me(t.Context())
+	return c.Server().People().Me(t.Context())
 }
 
 // TestWorkerAtAnAddress: a worker that listens is reached by the address that it says, and lets in the processes of its

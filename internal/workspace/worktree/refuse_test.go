@@ -268,7 +268,8 @@ func TestFull(t *testing.T) {
 	}{{1<<20 - 1, true, true}, {1 << 20, true, false}, {0, false, false}} {
 		p := place{k: &Keeper{folders: "/w", free: func(string) (int64, bool) { return x.has, x.known }}}
 		err := p.full(failed)
-		if full := err != failed && strings.Contains(err.Error(), "is full"); full != x.full || //nolint:errorlint // it itself
+		//nolint:errorlint // it itself
+		if full := err != failed && strings.Contains(err.Error(), "is full"); full != x.full ||
 			!errors.Is(err, failed) {
 			t.Errorf("%d bytes, known %t: %v", x.has, x.known, err)
 		}
