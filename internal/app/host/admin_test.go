@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -169,7 +170,8 @@ func TestPause(t *testing.T) {
 		}
 		pass(5 * lookEvery)
 		all, err := a.Hosted(t.Context())
-		if err != nil || len(w.taken()) > 0 || len(all.Paused) != 1 || all.Sessions[0].State != "paused" {
+		if err != nil || len(w.taken()) > 0 || len(all.Paused) != 1 || !slices.ContainsFunc(all.Sessions,
+			func(k wire.KeptGoing) bool { return k.ID == tree && k.State == "paused" }) {
 			t.Errorf("taken up are %v; %+v, %v", w.taken(), all, err)
 		}
 		if err := pause(wire.Pause{Where: "/src/a", End: true}); err != nil {
@@ -228,3 +230,33 @@ type listing struct {
 }
 
 func (l listing) List(context.Context, wire.Listing) ([]wire.Session, error) { return l.all, nil }
+
+// TestSlowTakeUp: a tree that is slow to begin keeps no other from being taken up, and is begun once.
+func TestSlowTakeUp(t *testing.T) {
+	in(t, func(t *testing.T, h *Host, w *world, s *memstore.Store) {
+		const other troupe.SessionID = "8k3f00000000"
+		w.begin = func(b wire.Begin) error {
+			if b.Resume == string(tree) {
+				w.mu.Unlock()
+				<-time.After(time.Minute) // virtual
+				w.mu.Lock()
+			}
+			return nil
+		}
+		w.set(Left)
+		w.mu.Lock()
+		w.stands[other] = Left
+		w.mu.Unlock()
+		if err := errors.Join(h.want(t.Context(), tree), h.want(t.Context(), other)); err != nil {
+			t.Fatal(err)
+		}
+		pass(10 * time.Second)
+		if got := w.taken(); len(got) != 2 {
+			t.Errorf("taken up are %v", got)
+		}
+		pass(time.Hour)
+		if got := w.taken(); len(got) != 2 {
+			t.Errorf("an hour later, taken up are %v", got)
+		}
+	})
+}

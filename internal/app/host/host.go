@@ -10,9 +10,8 @@
 // A tree is run where its folder is. A process says which folders it has, and takes up what works in these; what is to
 // begin in others is begun by a worker that has them, over its own api.
 //
-// A Host has one goroutine, which Close ends and waits for; what it has taken up by then belongs to the app. Its API
-// may
-// be used by several goroutines. A process that is killed at any moment leaves at the worst a record of a tree that was
+// A Host has one goroutine that looks, and one for each tree that is being taken up. Close ends and waits for them; what
+// has been taken up by then belongs to the app. Its API may be used by several goroutines. A process that is killed at any moment leaves at the worst a record of a tree that was
 // never born, which is forgotten, or one of a tree that is over.
 package host
 
@@ -44,13 +43,14 @@ const (
 	steadyAfter = 2 * time.Minute
 	mostTries   = 3
 	// failedPause is how long after it could not be taken up one is tried again, twice as long each time, and
-	// mostFailed
-	// how often: for half a day.
+	// mostFailed how often: for half a day.
 	failedPause = 5 * time.Second
 	longPause   = 30 * time.Minute
 	mostFailed  = 32
 	// takenWithin is how long words to a tree that nobody has wait for it to be taken up.
 	takenWithin = 10 * time.Second
+	// mostTaking is how many are taken up at once.
+	mostTaking = 8
 	// parkedEvery is at how many looks one is that is parked: it may have been removed.
 	parkedEvery = 600
 	looksAgain  = 50 * time.Millisecond
@@ -126,13 +126,15 @@ type Host struct {
 	draining bool                           // it takes on nothing any more
 	paused   []string                       // folders in which nothing is taken up
 	resting  map[troupe.SessionID]time.Time // since when a tree here rests
+	taking   map[troupe.SessionID]bool      // those that are being taken up
+	takes    sync.WaitGroup
 }
 
 // New begins to keep trees going.
 func New(ctx context.Context, o Options) *Host {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	h := &Host{o: o, kicked: make(chan struct{}, 1), cancel: cancel, ended: make(chan struct{}),
-		drained: make(chan struct{}), resting: map[troupe.SessionID]time.Time{}}
+		drained: make(chan struct{}), resting: map[troupe.SessionID]time.Time{}, taking: map[troupe.SessionID]bool{}}
 	go h.run(ctx)
 	return h
 }
@@ -146,6 +148,7 @@ func (h *Host) Drained() <-chan struct{} { return h.drained }
 func (h *Host) Close(ctx context.Context) error {
 	h.cancel()
 	<-h.ended
+	h.takes.Wait()
 	return h.withdraw(context.WithoutCancel(ctx))
 }
 
@@ -267,11 +270,31 @@ func (h *Host) tend(ctx context.Context, root troupe.SessionID, r store.Record) 
 		return true, nil
 	case Left:
 		if h.has(cwd) && v.Parked == "" && !h.pausedAt(cwd) {
-			return true, h.take(ctx, root, r, v)
+			h.beside(root, func() error { return h.take(ctx, root, r, v) })
+			return true, nil
 		}
 	case There:
 	}
 	return false, nil
+}
+
+// beside takes a tree up beside the looking, which goes on: one that is slow to begin keeps no other from going on. What
+// finds no place is taken up by a later look.
+func (h *Host) beside(root troupe.SessionID, take func() error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.taking[root] || len(h.taking) >= mostTaking {
+		return
+	}
+	h.taking[root] = true
+	h.takes.Go(func() {
+		if err := take(); err != nil {
+			h.o.Log.Warn("keep a session going", "session", root, "err", err)
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.taking, root)
+	})
 }
 
 // has reports whether this process has a folder, and takes on what works there.

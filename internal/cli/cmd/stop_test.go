@@ -57,8 +57,7 @@ func (h coordinated) Find(ctx context.Context, ref, cwd string) (wire.Session, e
 }
 
 // TestStopAll: a main agent is stopped with all below it, a sub-agent and a coordinator alone, and --all is for all.
-// What
-// is said is what was done.
+// What is said is what was done.
 func TestStopAll(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {
