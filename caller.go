@@ -1,6 +1,8 @@
 package troupe
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 )
@@ -71,6 +73,12 @@ func (c Caller) String() string {
 		return fmt.Sprintf("%s (process %d)", c.Name, c.Process)
 	}
 	return c.Name
+}
+
+// Key is a key of the caller's as no other caller can have it.
+func (c Caller) Key(once string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s%s", len(c.Name), c.Name, once))
+	return hex.EncodeToString(sum[:])
 }
 
 // You is the one person of a home.

@@ -48,7 +48,7 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 		Wake:   b.Wake,
 		Caller: &a.caller}
 	if b.Prompt != "" {
-		ad.Prompt, ad.MailID = words(b.Prompt, b.Images), promptID()
+		ad.Prompt, ad.MailID = words(b.Prompt, b.Images), promptID(a.caller, b.Once)
 		said := asTyped(b.Prompt).only(b.Typed, a.app.Mask).bringing(b.Read)
 		ad.Typed, ad.Read = said.typed, said.read
 	}

@@ -372,4 +372,10 @@ func saveResult(file, text string) error {
 	return os.WriteFile(file, []byte(text), 0o600)
 }
 
-func promptID() troupe.MailID { return troupe.MailID("prompt:" + rand.Text()) }
+// promptID is the id of words from a caller. With a key they are known again when they come again.
+func promptID(c troupe.Caller, once string) troupe.MailID {
+	if once == "" {
+		return troupe.MailID("prompt:" + rand.Text())
+	}
+	return troupe.MailID("prompt:" + c.Key(once))
+}

@@ -127,7 +127,7 @@ func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message)
 			return wire.Sent{}, err
 		}
 	}
-	prompt, stop := promptID(), troupe.MailID("stop:"+rand.Text())
+	prompt, stop := promptID(a.caller, m.Once), troupe.MailID("stop:"+rand.Text())
 	said, err := a.command(ctx, s, a.app.Mask(m.Text))
 	if err != nil {
 		return wire.Sent{}, err

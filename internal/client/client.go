@@ -9,6 +9,7 @@ package client
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -183,6 +184,31 @@ func postFor[T any](ctx context.Context, c *Client, verb, ref string, in any) (o
 	return out, err
 }
 
+// once has something done that counts once however often it is asked for: words with a key. A server that went away
+// before
+// it had answered is asked again once it is back.
+func once[T any](ctx context.Context, c *Client, verb, ref string, in any, key *string) (T, error) {
+	if *key == "" {
+		*key = rand.Text()
+	}
+	for began := time.Now(); ; {
+		out, err := postFor[T](ctx, c, verb, ref, in)
+		if !again(c, err, began) {
+			return out, err
+		}
+		select {
+		case <-time.After(looksAgain):
+		case <-ctx.Done():
+			return out, ctx.Err()
+		}
+	}
+}
+
+// again reports whether what counts once is asked again.
+func again(c *Client, err error, began time.Time) bool {
+	return c.isServer() && c.answered.Load() && isAway(err) && time.Since(began) <= backWithin
+}
+
 // route is the method and the path of a verb.
 func route(verb, ref string, query url.Values) (method, path string) {
 	r := wire.RouteOf(verb)
@@ -224,7 +250,7 @@ func do(ctx context.Context, c *Client, hc *http.Client, method, path string, bo
 		if err == nil {
 			c.answered.Store(true)
 		}
-		if !c.isServer() || !looks || !c.answered.Load() || !isAway(err) || time.Since(began) > backWithin {
+		if !looks || !again(c, err, began) {
 			return resp, err
 		}
 		select {

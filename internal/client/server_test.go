@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -126,6 +128,54 @@ func TestServerComesBack(t *testing.T) {
 	defer closeServer(t, again)
 	if err := <-found; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestSaidOnce: words and beginnings to a server that goes away before it has answered are sent again, with the same
+// key, once it is back.
+func TestSaidOnce(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var got []string
+	refuse := false
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.Method == http.MethodGet {
+			fmt.Fprint(w, `{}`)
+			return
+		}
+		var in struct {
+			Key string `json:"idempotency_key"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			t.Error(err)
+		}
+		got = append(got, r.URL.Path+" "+in.Key)
+		if refuse = !refuse; refuse {
+			panic(http.ErrAbortHandler)
+		}
+		fmt.Fprint(w, `{}`)
+	}))
+	defer srv.Close()
+	c := client.At(srv.URL, "secret")
+	defer c.Close()
+	if _, err := c.Find(t.Context(), "main", ""); err != nil {
+		t.Fatal(err)
+	}
+	for what, call := range map[string]func() error{
+		"begin": func() error { _, err := c.Begin(t.Context(), wire.Begin{Prompt: "x"}); return err },
+		"send":  func() error { _, err := c.Send(t.Context(), apitest.Root, wire.Message{Text: "x"}); return err },
+	} {
+		got = nil
+		if err := call(); err != nil || len(got) != 2 || got[0] != got[1] || strings.HasSuffix(got[0], " ") {
+			t.Errorf("%s: %v, called were %q", what, err, got)
+		}
+	}
+	got = nil
+	_, err := c.Begin(t.Context(), wire.Begin{Prompt: "x", Resume: "7k3f"})
+	if !errors.Is(err, api.ErrLost) || len(got) != 1 {
+		t.Errorf("one that goes on: %v, called were %q", err, got)
 	}
 }
 

@@ -52,7 +52,10 @@ func (c *Client) Tasks(ctx context.Context, id troupe.SessionID) ([]wire.Task, e
 
 // Begin implements api.Runs, as do the methods below. The run is one of the process over there.
 func (c *Client) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
-	return postFor[wire.Begun](ctx, c, "begin", "", b)
+	if b.Resume != "" || b.Continue {
+		return postFor[wire.Begun](ctx, c, "begin", "", b)
+	}
+	return once[wire.Begun](ctx, c, "begin", "", &b, &b.Once)
 }
 
 func (c *Client) Wait(ctx context.Context, root troupe.SessionID) error {
@@ -74,7 +77,7 @@ func (c *Client) Remove(ctx context.Context, root troupe.SessionID) error {
 
 // Send implements api.Steering, as do the methods below.
 func (c *Client) Send(ctx context.Context, id troupe.SessionID, m wire.Message) (wire.Sent, error) {
-	return postFor[wire.Sent](ctx, c, "send", string(id), m)
+	return once[wire.Sent](ctx, c, "send", string(id), &m, &m.Once)
 }
 
 func (c *Client) Stop(ctx context.Context, id troupe.SessionID, s wire.Stop) error {

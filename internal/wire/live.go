@@ -17,6 +17,8 @@ type Spoken struct {
 	Images []troupe.Image `json:"images,omitempty"`
 	// Read are files that stand whole in the words, by absolute path and hash: they count as read.
 	Read []troupe.FileTouch `json:"read,omitempty"`
+	// Once is a key of the caller's for these words.
+	Once string `json:"idempotency_key,omitempty" maxLength:"128" doc:"Words of the same caller with the same key count once: a call that is made again begins no second session, and says nothing twice"`
 }
 
 // Message is words for a session: a prompt, or steering while it works.

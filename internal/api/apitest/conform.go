@@ -81,7 +81,7 @@ func asks() []ask {
 			return a.Send(ctx, id, wire.Message{
 				Text: "look at <a> & \u2028b\x00", Cancel: true,
 				Spoken: wire.Spoken{Images: []troupe.Image{{MediaType: "image/png", Data: []byte{0, 255}}},
-					Read: []troupe.FileTouch{{Path: "/a", Hash: "h"}}},
+					Read: []troupe.FileTouch{{Path: "/a", Hash: "h"}}, Once: "a key"},
 			})
 		})
 	}
@@ -93,7 +93,7 @@ func asks() []ask {
 		{Resume: "gone"},
 		{
 			Prompt: "do <it>", Cwd: "/src",
-			Spoken: wire.Spoken{Typed: new("do"),
+			Spoken: wire.Spoken{Typed: new("do"), Once: "k<1>",
 				Images: []troupe.Image{{MediaType: "image/png", Data: []byte{1}}}},
 			Name: "n", Idle: true,
 			Permissions: wire.Permissions{Mode: troupe.ModePlan, Allow: []string{"Read"}, Deny: []string{"Bash"},

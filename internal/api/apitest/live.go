@@ -243,6 +243,22 @@ func (l *live) asks() (troupe.SessionID, api.Stream) {
 		list[0].ID != b.Root || list[0].Tree == nil {
 		l.t.Errorf("listed are %+v, %v", list, err)
 	}
+	before := len(l.events(b.Root))
+	for range 2 {
+		if _, err := a.Send(ctx, b.Root, wire.Message{Text: "once more", Spoken: wire.Spoken{Once: "k"}}); err != nil {
+			l.t.Errorf("words with a key: %v", err)
+		}
+		l.ok(a.Wait(ctx, b.Root))
+	}
+	heard := 0
+	for _, e := range l.events(b.Root)[before:] {
+		if d, ok := e.Body.(troupe.MailDelivered); ok {
+			heard += len(d.Mail)
+		}
+	}
+	if heard != 1 {
+		l.t.Errorf("what was said twice with one key was heard %d times", heard)
+	}
 	for _, x := range []struct {
 		what string
 		l    wire.Listing

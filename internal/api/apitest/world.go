@@ -292,7 +292,7 @@ func (w *World) Send(_ context.Context, id troupe.SessionID, m wire.Message) (wi
 	if _, err := w.session(id); err != nil {
 		return wire.Sent{}, err
 	}
-	w.did("send %s %q %d images cancel=%t", id, m.Text, len(m.Images), m.Cancel)
+	w.did("send %s %q %d images cancel=%t once=%s", id, m.Text, len(m.Images), m.Cancel, m.Once)
 	return wire.Sent{Session: id, Mail: "prompt:1", Effect: "steers"}, nil
 }
 

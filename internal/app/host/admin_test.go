@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -230,6 +231,47 @@ type listing struct {
 }
 
 func (l listing) List(context.Context, wire.Listing) ([]wire.Session, error) { return l.all, nil }
+
+// TestBeginsOnce: what is begun with a key is begun once, also where two ask at once and where the first was not told;
+// what
+// another user begins with the same key is another one.
+func TestBeginsOnce(t *testing.T) {
+	in(t, func(t *testing.T, h *Host, w *world, _ *memstore.Store) {
+		begin := func(who string, b wire.Begin) troupe.SessionID {
+			t.Helper()
+			b.Cwd, b.Prompt = "/src/a", "x"
+			begun, err := h.API(w, troupe.Caller{Name: who}).Begin(t.Context(), b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return begun.Root
+		}
+		key := func(k string) wire.Begin { return wire.Begin{Spoken: wire.Spoken{Once: k}} }
+		first := begin("ann", key("k1"))
+		if again := begin("ann", key("k1")); again != first || w.births() != 1 {
+			t.Errorf("%s, and again %s; %d begun", first, again, w.births())
+		}
+		if other := begin("bob", key("k1")); other == first || begin("ann", key("k2")) == first || w.births() != 3 {
+			t.Errorf("for another %s; %d begun", other, w.births())
+		}
+		if begin("ann", wire.Begin{}) == begin("ann", wire.Begin{}) || w.births() != 5 {
+			t.Errorf("without a key %d were begun", w.births())
+		}
+		w.begin = func(b wire.Begin) error { // another call was faster
+			w.stands[b.Root] = There
+			return fmt.Errorf("it is born: %w", troupe.ErrExists)
+		}
+		if begin("ann", key("k3")) == "" {
+			t.Error("what another call began is not told")
+		}
+		w.begin = func(wire.Begin) error { return fmt.Errorf("the name is taken: %w", troupe.ErrExists) }
+		_, err := h.API(w, troupe.Caller{Name: "ann"}).Begin(t.Context(), wire.Begin{Cwd: "/src/a",
+			Spoken: wire.Spoken{Once: "k4"}})
+		if !errors.Is(err, troupe.ErrExists) {
+			t.Errorf("where its name is taken: %v", err)
+		}
+	})
+}
 
 // TestSlowTakeUp: a tree that is slow to begin keeps no other from being taken up, and is begun once.
 func TestSlowTakeUp(t *testing.T) {

@@ -3,8 +3,10 @@ package host
 import (
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -37,6 +39,14 @@ func (s serving) Begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err
 		}
 		cwd, b.Resume, b.Continue = t.Cwd, string(t.ID), false
 	}
+	if b.Resume == "" {
+		if b.Root, err = rootOf(s.caller, b); err != nil {
+			return begun, err
+		}
+	}
+	if there, err := s.h.begunBefore(ctx, b); there || err != nil {
+		return wire.Begun{Root: b.Root}, err
+	}
 	if err := refusePaused(ctx, s.h.o.Records, cwd); err != nil {
 		return begun, err
 	}
@@ -55,14 +65,34 @@ func (s serving) Begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err
 		}
 		return begun, err
 	}
-	if b.Root, err = troupe.NewRootID(rand.Reader); err != nil {
-		return begun, err
-	}
 	if err := s.h.want(ctx, b.Root); err != nil {
 		return begun, err
 	}
 	// What the record is left for, if this process ends here, is forgotten after a while.
-	return s.API.Begin(ctx, b)
+	begun, err = s.API.Begin(ctx, b)
+	if errors.Is(err, troupe.ErrExists) {
+		if there, terr := s.h.begunBefore(ctx, b); there || terr != nil {
+			return wire.Begun{Root: b.Root}, terr
+		}
+	}
+	return begun, err
+}
+
+// rootOf is the id that a new tree gets. A key of the caller's gives the same one each time.
+func rootOf(c troupe.Caller, b wire.Begin) (troupe.SessionID, error) {
+	if b.Once == "" {
+		return troupe.NewRootID(rand.Reader)
+	}
+	return troupe.NewRootID(hex.NewDecoder(strings.NewReader(c.Key(b.Once))))
+}
+
+// begunBefore reports whether a tree that is to begin once has begun.
+func (h *Host) begunBefore(ctx context.Context, b wire.Begin) (bool, error) {
+	if b.Once == "" || b.Resume != "" {
+		return false, nil
+	}
+	s, _, err := h.o.Trees.Standing(ctx, b.Root)
+	return s != Unborn, err
 }
 
 // List lists sessions, and says of those that nothing goes on with why.

@@ -10,8 +10,10 @@
 // A tree is run where its folder is. A process says which folders it has, and takes up what works in these; what is to
 // begin in others is begun by a worker that has them, over its own api.
 //
-// A Host has one goroutine that looks, and one for each tree that is being taken up. Close ends and waits for them; what
-// has been taken up by then belongs to the app. Its API may be used by several goroutines. A process that is killed at any moment leaves at the worst a record of a tree that was
+// A Host has one goroutine that looks, and one for each tree that is being taken up. Close ends and waits for them;
+// what
+// has been taken up by then belongs to the app. Its API may be used by several goroutines. A process that is killed at
+// any moment leaves at the worst a record of a tree that was
 // never born, which is forgotten, or one of a tree that is over.
 package host
 
@@ -278,7 +280,8 @@ func (h *Host) tend(ctx context.Context, root troupe.SessionID, r store.Record) 
 	return false, nil
 }
 
-// beside takes a tree up beside the looking, which goes on: one that is slow to begin keeps no other from going on. What
+// beside takes a tree up beside the looking, which goes on: one that is slow to begin keeps no other from going on.
+// What
 // finds no place is taken up by a later look.
 func (h *Host) beside(root troupe.SessionID, take func() error) {
 	h.mu.Lock()
