@@ -185,8 +185,7 @@ func postFor[T any](ctx context.Context, c *Client, verb, ref string, in any) (o
 }
 
 // once has something done that counts once however often it is asked for: words with a key. A server that went away
-// before
-// it had answered is asked again once it is back.
+// before it had answered is asked again once it is back.
 func once[T any](ctx context.Context, c *Client, verb, ref string, in any, key *string) (T, error) {
 	if *key == "" {
 		*key = rand.Text()

@@ -45,8 +45,7 @@ type Address struct {
 }
 
 // Listen begins to serve the use cases at an address. Every call but a sign-in comes with a token in its header; what
-// it
-// may do is what its user may. Beyond this machine it listens only encrypted, or behind a proxy that does that.
+// it may do is what its user may. Beyond this machine it listens only encrypted, or behind a proxy that does that.
 //
 // ctx is for its values; only Close ends the server.
 func Listen(ctx context.Context, at Address, keys Keys, cases Bind) (*Server, error) {

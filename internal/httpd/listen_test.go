@@ -193,8 +193,7 @@ func TestDemands(t *testing.T) {
 }
 
 // TestFolders: what is asked of a server is about its folders. Those outside are refused, by whatever way they are
-// named;
-// but where there is one alone, that is meant by who stands elsewhere.
+// named; but where there is one alone, that is meant by who stands elsewhere.
 func TestFolders(t *testing.T) {
 	t.Parallel()
 	base, err := filepath.EvalSymlinks(t.TempDir())

@@ -137,8 +137,7 @@ func TestDismissed(t *testing.T) {
 }
 
 // TestPain19MailOfMembers: what members write arrives once and in the order in which each has written it, also at one
-// who has
-// ended; nobody's words wake themselves.
+// who has ended; nobody's words wake themselves.
 func TestPain19MailOfMembers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -476,10 +475,8 @@ func TestLeaving(t *testing.T) {
 }
 
 // TestShutdownOfTheIdle: an idle member that is asked to come to an end is woken, answers with its agreement or with
-// why
-// not, and is stopped when its time is up; then it has left: what it had begun is open again, it is offered nothing,
-// and
-// whoever asks it once more is told so.
+// why not, and is stopped when its time is up; then it has left: what it had begun is open again, it is offered
+// nothing, and whoever asks it once more is told so.
 func TestShutdownOfTheIdle(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -637,8 +634,7 @@ func TestGivenBackToWhoWaits(t *testing.T) {
 }
 
 // TestCircleWhileAnotherWorks: of members that wait for each other one is asked to go on though another member is at
-// work
-// with something else; not so where it only keeps others waiting, or while one of the circle works.
+// work with something else; not so where it only keeps others waiting, or while one of the circle works.
 func TestCircleWhileAnotherWorks(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -1,6 +1,6 @@
 // Package audit keeps who did what at a server: one record for each act, written before it is carried out, and once
-// more
-// with what came of it. What was said to agents stands in the logs of sessions, under the same names, and not here.
+// more with what came of it. What was said to agents stands in the logs of sessions, under the same names, and not
+// here.
 //
 // An act that cannot be noted is not carried out. One whose process was killed is there without an outcome.
 package audit

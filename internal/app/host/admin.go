@@ -26,8 +26,7 @@ type Admin struct {
 }
 
 // Hosted lists the processes that live, what is kept going, and where nothing is begun. Which process has a tree, and
-// what
-// the tree is about, is left to the caller.
+// what the tree is about, is left to the caller.
 func (a Admin) Hosted(ctx context.Context) (out wire.Hosted, err error) {
 	out = wire.Hosted{Workers: []wire.Worker{}, Sessions: []wire.KeptGoing{}, Paused: []wire.Paused{}}
 	all, err := workers(ctx, a.Records, a.Trees)

@@ -233,8 +233,7 @@ type listing struct {
 func (l listing) List(context.Context, wire.Listing) ([]wire.Session, error) { return l.all, nil }
 
 // TestBeginsOnce: what is begun with a key is begun once, also where two ask at once and where the first was not told;
-// what
-// another user begins with the same key is another one.
+// what another user begins with the same key is another one.
 func TestBeginsOnce(t *testing.T) {
 	in(t, func(t *testing.T, h *Host, w *world, _ *memstore.Store) {
 		begin := func(who string, b wire.Begin) troupe.SessionID {

@@ -11,10 +11,9 @@
 // begin in others is begun by a worker that has them, over its own api.
 //
 // A Host has one goroutine that looks, and one for each tree that is being taken up. Close ends and waits for them;
-// what
-// has been taken up by then belongs to the app. Its API may be used by several goroutines. A process that is killed at
-// any moment leaves at the worst a record of a tree that was
-// never born, which is forgotten, or one of a tree that is over.
+// what has been taken up by then belongs to the app. Its API may be used by several goroutines. A process that is
+// killed at any moment leaves at the worst a record of a tree that was never born, which is forgotten, or one of a tree
+// that is over.
 package host
 
 import (
@@ -142,8 +141,7 @@ func New(ctx context.Context, o Options) *Host {
 }
 
 // Drained is closed once the process was to take on nothing any more (Admin.Drain) and has nothing at work, or its time
-// is
-// over.
+// is over.
 func (h *Host) Drained() <-chan struct{} { return h.drained }
 
 // Close ends the looking. Nothing is begun here any more for other processes.
@@ -281,8 +279,7 @@ func (h *Host) tend(ctx context.Context, root troupe.SessionID, r store.Record) 
 }
 
 // beside takes a tree up beside the looking, which goes on: one that is slow to begin keeps no other from going on.
-// What
-// finds no place is taken up by a later look.
+// What finds no place is taken up by a later look.
 func (h *Host) beside(root troupe.SessionID, take func() error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

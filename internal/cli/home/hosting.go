@@ -26,8 +26,8 @@ type hosting struct {
 }
 
 // openHosting opens a home and begins to keep its sessions going. bound are the folders in which its users' agents
-// work,
-// and own those that this process has. Others reach what runs here at a socket, and at an address if there is one.
+// work, and own those that this process has. Others reach what runs here at a socket, and at an address if there is
+// one.
 func openHosting(ctx context.Context, env Env, bound, own []string, at *httpd.Address, advertise string) (*hosting,
 	error) {
 	h := &hosting{}
