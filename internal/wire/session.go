@@ -139,6 +139,7 @@ type Tree struct {
 	Sessions []Session `json:"sessions"` // the main agent first
 	Running  bool      `json:"running" doc:"A live process has it in hand"`
 	Here     bool      `json:"here" doc:"The process that answers has it in hand"`
+	Kept     bool      `json:"kept,omitempty" doc:"No process has it in hand, and one of the server's goes on with it as soon as it can"`
 	Owner    Owner     `json:"owner,omitzero" doc:"Who has, or had, it in hand"`
 }
 

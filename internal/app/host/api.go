@@ -115,9 +115,14 @@ func (s serving) Find(ctx context.Context, ref, cwd string) (wire.Session, error
 // Tree reads a tree.
 func (s serving) Tree(ctx context.Context, id troupe.SessionID) (wire.Tree, error) {
 	t, err := s.API.Tree(ctx, id)
-	if err == nil && !t.Running {
-		err = s.parked(ctx, t.Sessions)
+	if err != nil || t.Running {
+		return t, err
 	}
+	if err := s.parked(ctx, t.Sessions); err != nil {
+		return t, err
+	}
+	wanted, parked, err := s.h.wanted(ctx, t.Root())
+	t.Kept = wanted && parked == ""
 	return t, err
 }
 

@@ -69,11 +69,10 @@ func showLog(ctx context.Context, c *console.Console, a api.API, ref string, f l
 		if err := printEvents(c, events, names, s, f); err != nil {
 			return err
 		}
-		if f.follow && left {
-			fmt.Fprintf(c.Err, "troupe: the process that ran session %s is gone, and the session has not ended; "+
-				"`troupe -p --resume %s` goes on with it\n", s.ID, s.Root)
+		if f.follow && left != "" {
+			fmt.Fprintf(c.Err, "troupe: %s\n", leftText(s, left))
 		}
-		if !f.follow || ended && (before || !wakes) || left || ctx.Err() != nil {
+		if !f.follow || ended && (before || !wakes) || left != "" || ctx.Err() != nil {
 			return nil
 		}
 		before = ended
@@ -92,12 +91,13 @@ func showLog(ctx context.Context, c *console.Console, a api.API, ref string, f l
 
 // isOver reports whether nothing more will come unless a person resumes the session: it has ended, or it was left
 // behind by its process. A main agent has ended when all agents have: the end of one in the background wakes it, and
-// that takes a moment (wakes). So has the whole tree. It notes the names and numbers of agents.
-func isOver(ctx context.Context, a api.API, s wire.Session, tree bool, names map[troupe.SessionID]string) (ended, left,
-	wakes bool, err error) {
+// that takes a moment (wakes). So has the whole tree. It notes the names and numbers of agents. left is why nothing
+// goes on with it; "" where something does.
+func isOver(ctx context.Context, a api.API, s wire.Session, tree bool, names map[troupe.SessionID]string) (ended bool,
+	left string, wakes bool, err error) {
 	t, err := a.Tree(context.WithoutCancel(ctx), s.Root)
 	if err != nil {
-		return false, false, false, err
+		return false, "", false, err
 	}
 	for _, x := range t.Sessions {
 		if x.Number > 0 {
@@ -108,8 +108,24 @@ func isOver(ctx context.Context, a api.API, s wire.Session, tree bool, names map
 	ended = !slices.ContainsFunc(t.Sessions, func(x wire.Session) bool {
 		return (all || x.ID == s.ID) && !x.Status.Ended()
 	})
-	return ended, !ended && !t.Running, all && t.Running && len(t.Sessions) > 1, nil
+	if !ended && !t.Running && !t.Kept {
+		left = cmp.Or(t.Sessions[0].Parked, noProcess)
+	}
+	return ended, left, all && (t.Running || t.Kept) && len(t.Sessions) > 1, nil
 }
+
+// leftText says why nothing goes on with a session, and what has it go on.
+func leftText(s wire.Session, left string) string {
+	if left == noProcess {
+		return fmt.Sprintf("the process that ran session %s is gone, and the session has not ended; "+
+			"`troupe -p --resume %s` goes on with it", s.ID, s.Root)
+	}
+	return fmt.Sprintf("session %s is parked: %s; `troupe send %s \"...\"` has it go on", s.ID, console.Line(left, 0),
+		s.Root)
+}
+
+// noProcess is why nothing goes on with a session where no more is known.
+const noProcess = "no process has it in hand"
 
 func printEvents(c *console.Console, events []troupe.Event, names map[troupe.SessionID]string, s wire.Session,
 	f logFlags) error {

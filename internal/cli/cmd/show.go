@@ -175,6 +175,8 @@ func writeSession(c *console.Console, t wire.Tree, r wire.Report, s wire.Session
 		status = asleepText(c, t.Sessions[0], status)
 	case s.Parked != "":
 		status = parked(s)
+	case s.Status.Live() && t.Kept:
+		status += ", in the hands of no process at the moment; one of the server's goes on with it"
 	case s.Status.Live() && !t.Running:
 		status = leftBehind(s.Root)
 	case s.Status.Live():
