@@ -159,7 +159,7 @@ func admitPeers(keys Keys) admission {
 		if secret, ok := bearer(r); ok && refused == nil && keys != nil {
 			peer, err := keys.Whose(r.Context(), secret)
 			if err != nil {
-				return troupe.Caller{}, refusal(err)
+				return troupe.Caller{}, wire.NewProblem(err)
 			}
 			return spokenFor(r, peer)
 		}

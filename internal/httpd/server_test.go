@@ -185,6 +185,7 @@ func TestCallerWithSecret(t *testing.T) {
 		{"", eve, 200, you},
 		{"none", "", 403, troupe.Caller{}},
 		{"none", eve, 403, troupe.Caller{}},
+		{"broken", "", 500, troupe.Caller{}}, // the database does not say whose it is
 		{"operator", "", 200, ada},
 		{"operator", eve, 200, ada},
 		{"system", eve, 200, troupe.Caller{Name: "eve", Right: troupe.RightOperator, Surface: troupe.SurfaceServer}},

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -298,5 +299,31 @@ func TestCloseWaits(t *testing.T) {
 		w.mu.Lock()
 		w.looked = nil
 		w.mu.Unlock()
+	})
+}
+
+// slowly takes trees up, and that takes a while.
+type slowly struct{ *world }
+
+func (s slowly) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
+	<-time.After(10 * time.Second)
+	return s.world.Begin(ctx, b)
+}
+
+// TestCloseWaitsForTaking: so has what a Host is taking up.
+func TestCloseWaitsForTaking(t *testing.T) {
+	in(t, func(t *testing.T, h *Host, w *world, s *memstore.Store) {
+		w.set(Left)
+		w.cwd = "/lab/a"
+		o := h.o
+		o.System, o.Folders = slowly{w}, []string{"/lab"}
+		k := New(t.Context(), o)
+		if err := k.want(t.Context(), tree); err != nil {
+			t.Fatal(err)
+		}
+		pass(2 * lookEvery)
+		if err := k.Close(t.Context()); err != nil || len(w.taken()) != 1 {
+			t.Errorf("when it is closed, it has taken up %d, %v", len(w.taken()), err)
+		}
 	})
 }
