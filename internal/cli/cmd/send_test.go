@@ -63,7 +63,7 @@ func TestSend(t *testing.T) {
 		b.String() != `{"session":"7k3f00000000","mail":"prompt:1","effect":"steers"}`+"\n" {
 		t.Errorf("%v: %s", err, b.String())
 	}
-	if calls := h.Calls(); len(calls) != 2 || !strings.HasSuffix(calls[1], "cancel=true") {
+	if calls := h.Calls(); len(calls) != 2 || !strings.HasSuffix(calls[1], "cancel=true once=") {
 		t.Errorf("did %q", calls)
 	}
 	if err := send(t.Context(), c, h, "nobody", wire.Message{Text: "x"}, false); console.Code(err) != troupe.ExitUsage {

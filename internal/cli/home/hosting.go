@@ -15,6 +15,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/app/people"
 	"github.com/troupe-dev/troupe/internal/client"
 	"github.com/troupe-dev/troupe/internal/httpd"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // hosting is an open home whose sessions are kept going, here or in other processes of its database.
@@ -114,10 +115,17 @@ type peersOnly struct{ *people.People }
 func (p peersOnly) Whose(ctx context.Context, token string) (troupe.Caller, error) {
 	c, err := p.People.Whose(ctx, token)
 	if err == nil && c.Right != troupe.RightSystem {
-		err = &troupe.UserError{Problem: "this is a worker, and no server", Hint: "Call the address of the server.",
-			Code: troupe.ExitPermission}
+		err = errNoServer()
 	}
 	return c, err
+}
+
+// SignIn refuses to give tokens: a code is not used up at the wrong address.
+func (p peersOnly) SignIn(context.Context, wire.SignIn) (wire.SignedIn, error) { return wire.SignedIn{}, errNoServer() }
+
+func errNoServer() error {
+	return &troupe.UserError{Problem: "this is a worker, and no server", Hint: "Call the address of the server.",
+		Code: troupe.ExitPermission}
 }
 
 // addressOf is the address of what listens, with its scheme.

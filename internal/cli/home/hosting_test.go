@@ -121,6 +121,10 @@ func TestWorkerAtAnAddress(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "this is a worker, and no server") {
 				t.Errorf("a user at a worker: %v", err)
 			}
+			_, err = client.SignIn(t.Context(), w.Reached, wire.SignIn{Code: "x"})
+			if err == nil || !strings.Contains(err.Error(), "this is a worker, and no server") {
+				t.Errorf("a login at a worker: %v", err)
+			}
 		})
 	}
 }
