@@ -15,7 +15,7 @@ import (
 type server struct{ bound }
 
 // People implements api.Server.
-func (a server) People() api.People { return peopling{a.bound} }
+func (a server) People() api.People { return peopling(a) }
 
 // Hosting implements api.Server.
 func (a server) Hosting() api.Hosting { return a }
@@ -74,12 +74,12 @@ func (a server) Acts(ctx context.Context, q wire.ActQuery) ([]wire.Act, error) {
 func ActsOf(a *App) *audit.Log { return audit.New(a.db, a.env.Now) }
 
 // noted notes what is done to a server on its own machine. What its users do from elsewhere is noted as it comes in.
-func (b bound) noted(ctx context.Context, verb string, in any, fn func() error) error {
-	if b.caller.Right != troupe.RightOwner {
+func (a bound) noted(ctx context.Context, verb string, in any, fn func() error) error {
+	if a.caller.Right != troupe.RightOwner {
 		return fn()
 	}
 	about, with := wire.Told(in)
-	end, err := ActsOf(b.app).Begin(ctx, wire.Act{By: b.caller.Name, Right: b.caller.Right, Verb: verb, About: about,
+	end, err := ActsOf(a.app).Begin(ctx, wire.Act{By: a.caller.Name, Right: a.caller.Right, Verb: verb, About: about,
 		With: with})
 	if err != nil {
 		return err

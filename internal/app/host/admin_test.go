@@ -253,7 +253,7 @@ func TestBeginsOnce(t *testing.T) {
 		if other := begin("bob", key("k1")); other == first || begin("ann", key("k2")) == first || w.births() != 3 {
 			t.Errorf("for another %s; %d begun", other, w.births())
 		}
-		if begin("ann", wire.Begin{}) == begin("ann", wire.Begin{}) || w.births() != 5 {
+		if one := begin("ann", wire.Begin{}); one == begin("ann", wire.Begin{}) || w.births() != 5 {
 			t.Errorf("without a key %d were begun", w.births())
 		}
 		w.begin = func(b wire.Begin) error { // another call was faster

@@ -121,7 +121,9 @@ func (p peersOnly) Whose(ctx context.Context, token string) (troupe.Caller, erro
 }
 
 // SignIn refuses to give tokens: a code is not used up at the wrong address.
-func (p peersOnly) SignIn(context.Context, wire.SignIn) (wire.SignedIn, error) { return wire.SignedIn{}, errNoServer() }
+func (p peersOnly) SignIn(context.Context, wire.SignIn) (wire.SignedIn, error) {
+	return wire.SignedIn{}, errNoServer()
+}
 
 func errNoServer() error {
 	return &troupe.UserError{Problem: "this is a worker, and no server", Hint: "Call the address of the server.",
