@@ -206,9 +206,11 @@ type Step string
 type Decision struct {
 	Effect Effect `json:"effect"`
 	Step   Step   `json:"step"`
-	Rule   string `json:"rule,omitempty"`   // the rule's text, if one decided
-	Source string `json:"source,omitempty"` // where that rule stands
-	Why    string `json:"why,omitempty"`    // one sentence for people
+	// Protected: of what is asked about, it would change files that hold for later sessions.
+	Protected bool   `json:"protected,omitempty"`
+	Rule      string `json:"rule,omitempty"`   // the rule's text, if one decided
+	Source    string `json:"source,omitempty"` // where that rule stands
+	Why       string `json:"why,omitempty"`    // one sentence for people
 	// Grant is a rule that would have allowed the call; empty if none could.
 	Grant string `json:"grant,omitempty"`
 	// Wider is the rule that would have allowed its like in the same folder as well; empty if there is none.

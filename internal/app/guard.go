@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,7 +55,9 @@ type folder struct {
 	own       config.Hidden // the same for a folder that was made for the session
 	others    []string      // trees that such a session works beside: the project, and all folders that were made
 	nested    nested
-	no        int // of the folders that were taken up
+	// beyond says why nothing writes a path at a server, see outsideServer.
+	beyond func(path string) (why string)
+	no     int // of the folders that were taken up
 
 	mu       sync.Mutex
 	ofOthers map[string]config.Hidden // by the folders of other agents
@@ -273,6 +276,7 @@ func (g *guard) take(at session.Place, p *policy, run []string) *folder {
 		gr.own = p.all.HiddenIn(w.Top, gr.hidden.Project()) // however many folders it was made through
 		gr.others = []string{gr.hidden.Project(), g.app.dirs.Worktrees}
 	}
+	gr.beyond = func(path string) string { return outsideServer(g, at, path) }
 	gr.protected = config.Protect(gr.folders(), g.app.dirs, p.settings.Sandbox.DenyWrite, run...)
 	g.folders[at] = gr
 	return gr
@@ -290,7 +294,7 @@ func (gr *folder) closed(path string) (why string) {
 	}) {
 		return "it belongs to the project or to another agent; the agent's own folder is " + w.Folder
 	}
-	return gr.protected.Denied(path)
+	return cmp.Or(gr.protected.Denied(path), gr.beyond(path))
 }
 
 // matches says why a path may not be read, in the project and in the folders of agents alike.

@@ -37,7 +37,7 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 	if err := a.checkNotAtWork(ctx, t, s); err != nil {
 		return begun, err
 	}
-	if err := folderIsThere(s); err != nil {
+	if err := errors.Join(folderIsThere(s), movedAway(a.app, s), a.maySteer(ctx, s.ID)); err != nil {
 		return begun, err
 	}
 	if failed := s.Status.Ended() && s.Status != troupe.Completed; failed && b.Prompt == "" && !b.Wake && !b.Idle &&
@@ -65,6 +65,9 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 	}
 	e.guard.sweepFolder(s.Cwd)
 	authority, warnings, err := a.changes(ctx, e.tools.gate, b, p, s, &ad)
+	if err == nil {
+		err = mayBypass(a.caller, authority.Mode)
+	}
 	if err != nil {
 		return begun, err
 	}

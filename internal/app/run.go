@@ -175,6 +175,9 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 	if authority.Mode = boundBy(main, authority.Mode); main.Type == profile.Main {
 		main.Mode = authority.Mode
 	}
+	if err := mayBypass(a.caller, authority.Mode); err != nil {
+		return begun, err
+	}
 	if usual := boundBy(main, config.AtMost(p.all.Mode(p.trusted()), p.all.Most())); main.Type == profile.Main ||
 		usual != troupe.ModePlan {
 		authority = plansOf(a.app).planned(authority, nil, usual,

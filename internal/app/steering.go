@@ -118,6 +118,9 @@ func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message)
 		return wire.Sent{}, &troupe.UserError{Problem: "there is nothing to send", Hint: "Give the message some words.",
 			Code: troupe.ExitUsage}
 	}
+	if err := a.maySteer(ctx, s.Root); err != nil {
+		return wire.Sent{}, err
+	}
 	if m.Fork {
 		depth, err := a.depthOf(ctx, s)
 		if err == nil {

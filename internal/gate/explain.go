@@ -27,6 +27,7 @@ func explain(q *Query, c *call, v verdict, grantable bool) troupe.Decision {
 		}
 		return d
 	}
+	d.Protected = v.effect == troupe.Ask && c.protected
 	mode := string(layer.Mode)
 	switch v.step {
 	case StepManagedDeny:

@@ -77,6 +77,7 @@ func (o *operations) as(ctx context.Context, verb string, in any) (api.API, erro
 		if err := o.in.admit(c, verb, in); err != nil {
 			return nil, err
 		}
+		return boundTo(o.bind(c), o.in), nil
 	}
 	return o.bind(c), nil
 }
@@ -95,7 +96,8 @@ func session(ctx context.Context, a api.API, ref string) (wire.Session, error) {
 
 // identify is session for calls that look it up themselves.
 func identify(ctx context.Context, a api.API, ref string) (troupe.SessionID, error) {
-	if id, whole := troupe.ParseSessionID(ref); whole {
+	_, isBounded := a.(bounded) // a session of which it has to be known whether it is there
+	if id, whole := troupe.ParseSessionID(ref); whole && !isBounded {
 		return id, nil
 	}
 	s, err := session(ctx, a, ref)

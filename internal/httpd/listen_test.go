@@ -52,6 +52,9 @@ func (rightKeys) SignIn(_ context.Context, in wire.SignIn) (wire.SignedIn, error
 func listenFor(t *testing.T, at Address) (*apitest.World, *Server) {
 	t.Helper()
 	w := apitest.New()
+	if len(at.Folders) > 0 {
+		w.Settle(at.Folders[0])
+	}
 	at.Listen = "127.0.0.1:0"
 	s, err := Listen(t.Context(), at, rightKeys{}, w.As)
 	if err != nil {
@@ -108,7 +111,7 @@ func TestRights(t *testing.T) {
 		"diff-worktree rules explain me revoke hosted")
 	operator := strings.Fields("begin leave remove send stop background compact sleep mode model answer undo " +
 		"memories " +
-		"set-memory merge-worktree prune-worktrees")
+		"merge-worktree prune-worktrees")
 	needs := map[string]troupe.Right{}
 	for _, id := range viewer {
 		needs[id] = troupe.RightViewer
@@ -166,6 +169,12 @@ func TestDemands(t *testing.T) {
 		{"/v1/sessions", begin(`,"mode":"acceptEdits","allow":["Bash(make)"]`), true},
 		{"/v1/sessions", begin(`,"mode":"bypassPermissions"`), false},
 		{"/v1/sessions", begin(`,"trust":true`), false},
+		{"/v1/sessions", begin(`,"allow":["Edit(src/**)","Read","Bash(./x /etc)"]`), true},
+		{"/v1/sessions", begin(`,"allow":["Read","Edit(//etc/**)"]`), false},
+		{"/v1/sessions", begin(`,"allow":["Write(~/.bashrc)"]`), false},
+		{"/v1/sessions", begin(`,"allow":["Edit(./.git/hooks/x)"]`), false},
+		{"/v1/sessions", begin(`,"allow":[" NotebookEdit( ../x.ipynb)"]`), false},
+		{"/v1/sessions", begin(`,"allow":["Edit(src/.env)"]`), false},
 		{"/v1/sessions", begin(`,"agents":"{}"`), false},
 		{"/v1/sessions", begin(`,"model":"script:x.yaml"`), false},
 		{"/v1/sessions", begin(`,"model":"script//x.yaml"`), false},

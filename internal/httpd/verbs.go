@@ -182,16 +182,21 @@ func (o *operations) files(h huma.API) {
 	queryWithBody(o, h, "undo", api.API.Undo)
 }
 
+// modelName asks which model is meant by a name.
+type modelName struct {
+	Where
+
+	Name string `query:"name" maxLength:"1024" doc:"What it is asked for by"`
+}
+
+// Needs is the right to ask so: a script is a file, of which an error tells.
+func (m *modelName) Needs() troupe.Right { return wire.ModelChoice{Model: m.Name}.Needs() }
+
 func (o *operations) machine(h huma.API) {
 	queryFolder(o, h, "models", func(a api.API, ctx context.Context, cwd string) (wire.ModelList, error) {
 		return a.Machine().Models(ctx, cwd)
 	})
-	query(o, h, "default-model", func(a api.API, ctx context.Context, in *struct {
-		Where
-
-		Name string `query:"name" maxLength:"1024" doc:"What it is asked for by"`
-	},
-	) (wire.ModelChoice, error) {
+	query(o, h, "default-model", func(a api.API, ctx context.Context, in *modelName) (wire.ModelChoice, error) {
 		full, err := a.Machine().Model(ctx, in.Name, in.Cwd)
 		return wire.ModelChoice{Model: full}, err
 	})

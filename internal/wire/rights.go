@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -18,10 +19,24 @@ func (b Begin) Needs() troupe.Right {
 
 // Needs is the right to give agents so much.
 func (p Permissions) Needs() troupe.Right {
-	if p.Trust || p.Mode == troupe.ModeBypass {
+	if p.Trust || p.Mode == troupe.ModeBypass || slices.ContainsFunc(p.Allow, opens) {
 		return troupe.RightAdmin
 	}
 	return ""
+}
+
+// opens reports whether a rule may allow more than work in the folder of a run: it names files by an absolute path, or
+// such as begin with a dot, which may be files that hold for later sessions. Commands are confined whatever rules say.
+func opens(rule string) bool {
+	tool, files, narrow := strings.Cut(rule, "(")
+	switch tool = strings.TrimSpace(tool); {
+	case !narrow, tool == "Bash", tool == "WebFetch", tool == "WebSearch", tool == "Agent", tool == "Skill",
+		tool == "SendMessage", strings.HasPrefix(tool, "mcp__"):
+		return false
+	}
+	files = strings.TrimPrefix(strings.TrimSpace(files), "./")
+	return strings.HasPrefix(files, "/") || strings.HasPrefix(files, "~") || strings.HasPrefix(files, ".") ||
+		strings.Contains(files, "/.")
 }
 
 // Needs is the right to ask about a run at a place: what would be allowed there may be asked by those who may look.

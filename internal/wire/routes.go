@@ -81,7 +81,7 @@ func routes() []Route {
 		route("workflows", post, "/v1/workflows", "The workflows that can be run, and their files").large().by(viewer),
 		route("memories", post, "/v1/memories", "What agents have kept for others of their type").by(operator),
 		route("set-memory", post, "/v1/memories/change", "Change what agents have kept, or forget "+
-			"it").large().by(operator),
+			"it").large(),
 		route("worktrees", post, "/v1/worktrees", "The folders that sessions have of their own").slow().by(viewer),
 		route("diff-worktree", post, "/v1/worktrees/diff", "What was changed in one since its base").slow().by(viewer),
 		route("merge-worktree", post, "/v1/worktrees/merge", "Bring the work in one to the folder that it is "+

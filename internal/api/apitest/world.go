@@ -82,6 +82,15 @@ func (w *World) Calls() []string {
 	return slices.Clone(w.calls)
 }
 
+// Settle has all sessions work in a folder.
+func (w *World) Settle(cwd string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := range w.sessions {
+		w.sessions[i].Cwd = cwd
+	}
+}
+
 // As is the World for one caller.
 func (w *World) As(c troupe.Caller) api.API {
 	w.mu.Lock()

@@ -96,7 +96,9 @@ func (env Env) app() app.Env {
 	if env.Serve {
 		e.Serve = func(ctx context.Context, a *app.App, path string) (app.Served, error) {
 			runtime, _ := env.Lookup("XDG_RUNTIME_DIR")
-			return httpd.Serve(ctx, path, a.As, httpd.Options{Runtime: runtime, Temp: os.TempDir(), Log: env.Log})
+			// A server of this home says for whom it calls, and proves it.
+			return httpd.Serve(ctx, path, a.As, httpd.Options{Runtime: runtime, Temp: os.TempDir(), Log: env.Log,
+				Keys: app.PeopleOf(a)})
 		}
 	}
 	return e

@@ -3,6 +3,7 @@ package home
 import (
 	"context"
 	"errors"
+	"net/url"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -73,11 +74,19 @@ func (h *hosting) as(c troupe.Caller) api.API {
 
 // dial reaches another process of the database, which is told whom this one speaks for.
 func (h *hosting) dial(socket string, c troupe.Caller) *client.Client {
-	to := client.Dial(socket)
-	if strings.HasPrefix(socket, "http") {
-		to = client.At(socket, "")
+	switch {
+	case !strings.HasPrefix(socket, "http"):
+		return client.Dial(socket).For(h.secret, c)
+	case inTheClear(socket):
+		return client.At(socket, "") // what proves that a process is one of the database's is not sent there
 	}
-	return to.For(h.secret, c)
+	return client.At(socket, "").For(h.secret, c)
+}
+
+// inTheClear reports whether calls to an address of another machine would not be encrypted.
+func inTheClear(address string) bool {
+	u, err := url.Parse(address)
+	return err != nil || u.Scheme != "https" && !isHere(u.Hostname())
 }
 
 // announce says to the other processes of the database which folders this one has.

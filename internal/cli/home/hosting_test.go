@@ -129,6 +129,27 @@ func TestWorkerAtAnAddress(t *testing.T) {
 	}
 }
 
+// TestSecretIsNotSentInTheClear: a worker is not reached at an address of another machine without encryption, and what
+// proves that a process is one of the database's is not sent to such a one.
+func TestSecretIsNotSentInTheClear(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]bool{"http://10.9.9.9:7780": true, "http://127.0.0.1:7780": false,
+		"http://localhost:1": false, "https://10.9.9.9:7780": false, "http://127.0.0.1.evil.example:1": true,
+		"http://%": true} {
+		if inTheClear(address) != want {
+			t.Errorf("%s is in the clear: %v", address, !want)
+		}
+	}
+	w, err := Work(t.Context(), envOf(t), ServeOptions{Listen: "127.0.0.1:0", Folders: []string{t.TempDir()},
+		Advertise: "http://10.9.9.9:7780"})
+	if err == nil {
+		closed(t, w)
+	}
+	if user, ok := errors.AsType[*troupe.UserError](err); !ok || user.Code != troupe.ExitUsage {
+		t.Errorf("it works at such an address: %v", err)
+	}
+}
+
 // TestAgentsDoNotHost: what an agent has started serves nothing, and works for no server.
 func TestAgentsDoNotHost(t *testing.T) {
 	t.Parallel()

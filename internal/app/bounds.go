@@ -1,0 +1,136 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/turn"
+)
+
+// What the users of a server may not have their agents do, whoever is asked: work outside of the server's folders, and,
+// without the right admin, outside of the sandbox or on what holds for later sessions.
+
+// onlyOperates reports whether who calls may set agents to work at a server, and no more.
+func onlyOperates(c troupe.Caller) bool {
+	return c.Right == troupe.RightOperator || c.Right == troupe.RightViewer
+}
+
+// mayBypass refuses to set agents to work that no sandbox confines.
+func mayBypass(c troupe.Caller, mode troupe.Mode) error {
+	if mode != troupe.ModeBypass || !onlyOperates(c) {
+		return nil
+	}
+	return &troupe.UserError{
+		Problem: "this session works in mode bypassPermissions, outside of the sandbox: to set it to work takes the " +
+			"right \"admin\"",
+		Hint: "Give another mode, or ask an admin of the server.", Code: troupe.ExitPermission}
+}
+
+// maySteer refuses words and answers to a tree that no sandbox confines.
+func (a bound) maySteer(ctx context.Context, root troupe.SessionID) error {
+	if !onlyOperates(a.caller) {
+		return nil
+	}
+	events, err := a.app.trees.events(ctx, root, 0, 0)
+	if err != nil {
+		return err
+	}
+	st, err := turn.Fold(events)
+	if err != nil {
+		return fmt.Errorf("read session %s: %w", root, err)
+	}
+	return mayBypass(a.caller, st.Authority.Mode)
+}
+
+// mayAnswer refuses a yes of one who only operates to what goes beyond: what no sandbox confines, and files that hold
+// for
+// later sessions.
+func (a requests) mayAnswer(ctx context.Context, q troupe.Request) error {
+	if !onlyOperates(a.caller) {
+		return nil
+	}
+	if err := a.maySteer(ctx, q.Root); err != nil {
+		return err
+	}
+	beyond := ""
+	switch {
+	case q.Opens == troupe.LevelNone || q.Decision.Sandbox == troupe.LevelNone:
+		beyond = "runs outside of the sandbox"
+	case q.Decision.Protected || len(q.Decision.Opens) > 0:
+		beyond = "changes what holds for later sessions"
+	default:
+		s, err := a.app.trees.session(ctx, q.Session)
+		if err != nil {
+			return err
+		}
+		if beyond, err = a.beyond(ctx, s, q.Wants); err != nil {
+			return err
+		}
+	}
+	if beyond == "" {
+		return nil
+	}
+	return &troupe.UserError{Problem: fmt.Sprintf("this %s: to say yes to it takes the right \"admin\"", beyond),
+		Hint: "Deny it, or have an admin of the server answer: troupe answer " + string(q.ID),
+		Code: troupe.ExitPermission}
+}
+
+// beyond says what of the attempts of a command goes beyond.
+func (a requests) beyond(ctx context.Context, s troupe.Session, wants []troupe.Attempt) (string, error) {
+	e, err := a.app.start(ctx)
+	if err != nil {
+		return "", err
+	}
+	gr, err := e.guard.folder(session.PlaceOf(s))
+	if err != nil {
+		return "", err
+	}
+	for _, w := range wants {
+		if _, covered := gr.protected.Covers(w.Path); w.Changes() && covered {
+			return "changes " + w.Path + ", which holds for later sessions,", nil
+		}
+	}
+	return "", nil
+}
+
+// outsideServer says why nothing writes a path at a server, whatever is allowed; "" if something may. Where agents work
+// for
+// its
+// users, they work in its folders, and in what Troupe keeps for them.
+func outsideServer(g *guard, at session.Place, path string) string {
+	in := g.app.env.Folders
+	if len(in) == 0 || troupe.WithinAny(path, in) || at.Work.Top != "" && troupe.Within(path, at.Work.Top) ||
+		troupe.WithinAny(path, keptFor(g)) {
+		return ""
+	}
+	return "this server has agents work in " + strings.Join(in, ", ")
+}
+
+// keptFor are where agents write besides folders of people: worktrees, plans, memories, and what is temporary.
+func keptFor(g *guard) []string {
+	data := resolved(g.app.dirs.Data)
+	return []string{resolved(g.app.dirs.Worktrees), filepath.Join(data, config.PlansFolder), memoryData(g.app.dirs),
+		resolved(filepath.Join(g.app.dirs.Home, ".claude", "agent-memory")), resolved(os.TempDir()), "/tmp", "/var/tmp",
+		"/dev"}
+}
+
+// movedAway refuses a session of a server whose folder is by now a link that leads out of the server's folders.
+func movedAway(a *App, s troupe.Session) error {
+	real, err := filepath.EvalSymlinks(s.Cwd)
+	if len(a.env.Folders) == 0 || err == nil && troupe.WithinAny(real, a.env.Folders) {
+		return nil
+	}
+	if err == nil {
+		err = fmt.Errorf("it leads to %s", real)
+	}
+	return &troupe.UserError{Problem: fmt.Sprintf("session %s works in %s, which is in none of the server's folders "+
+		"any "+
+		"more: %v", s.ID, s.Cwd, err), Hint: "Put the folder back, or begin a new session.",
+		Code: troupe.ExitPermission}
+}

@@ -1,0 +1,233 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// outsideTemp is a folder that is in none for temporary files.
+func outsideTemp(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(".", "outside")
+	if err == nil {
+		dir, err = filepath.Abs(dir)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// serverIn is a home whose agents work in a folder, for users of a server.
+func serverIn(t *testing.T, folder string) (admin, operator api.API) {
+	t.Helper()
+	home := t.TempDir()
+	a, err := Open(t.Context(), Env{
+		Lookup: func(name string) (string, bool) { return home, name == "TROUPE_HOME" },
+		Now:    time.Now, Log: slog.New(slog.DiscardHandler), Version: "test", Folders: []string{folder},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	as := func(name string, r troupe.Right) api.API {
+		return a.As(troupe.Caller{Name: name, Right: r, Surface: troupe.SurfaceServer})
+	}
+	return as("ann", troupe.RightAdmin), as("bob", troupe.RightOperator)
+}
+
+// asksFor waits for the one request of a tree.
+func asksFor(t *testing.T, a api.API, root troupe.SessionID) wire.Request {
+	t.Helper()
+	for ctx := t.Context(); ctx.Err() == nil; {
+		all, err := a.Requests(ctx, root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(all) > 0 {
+			return all[0]
+		}
+		<-time.After(10 * time.Millisecond) // another goroutine asks
+	}
+	t.Fatal("nothing is asked")
+	return wire.Request{}
+}
+
+// TestServerBounds: at a server agents write nothing outside of its folders, whatever a rule or an answer says, and a
+// yes
+// to what holds for later sessions is an admin's.
+func TestServerBounds(t *testing.T) {
+	t.Parallel()
+	real, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := outsideTemp(t)
+	if err := os.MkdirAll(filepath.Join(real, ".git", "hooks"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	admin, operator := serverIn(t, real)
+	begin := func(a api.API, file string, allow ...string) troupe.SessionID {
+		t.Helper()
+		script := fmt.Sprintf("replies:\n  - turn: 1\n    calls: [{tool: Write, input: {file_path: %q, content: "+
+			"x}}]\n  - text: done\n", file)
+		name := filepath.Join(real, fmt.Sprintf("s%d.yaml", time.Now().UnixNano()))
+		if err := os.WriteFile(name, []byte(script), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		b, err := a.Begin(t.Context(), wire.Begin{Prompt: "go", Cwd: real, Model: "script:" + name, AskMS: 60_000,
+			Permissions: wire.Permissions{Allow: allow}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b.Root
+	}
+	for what, a := range map[string]api.API{"an admin": admin, "an operator": operator} {
+		file := filepath.Join(out, "x")
+		root := begin(a, file, "Edit(/"+out+"/**)", "Edit")
+		if err := a.Wait(t.Context(), root); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s had a file written outside: %v", what, err)
+		}
+		r, err := a.Report(t.Context(), root)
+		if err != nil || !strings.Contains(fmt.Sprint(r.Denials), "this server has agents work in "+real) {
+			t.Errorf("%s is told %+v, %v", what, r.Denials, err)
+		}
+	}
+	hook := filepath.Join(real, ".git", "hooks", "pre-commit")
+	root := begin(operator, hook)
+	q := asksFor(t, operator, root)
+	err = operator.Answer(t.Context(), q.ID, wire.Answer{Allow: true})
+	var user *troupe.UserError
+	if !errors.As(err, &user) || user.Code != troupe.ExitPermission ||
+		!strings.Contains(user.Problem, "later sessions") {
+		t.Errorf("an operator's yes: %v", err)
+	}
+	if err := admin.Answer(t.Context(), q.ID, wire.Answer{Allow: true}); err != nil {
+		t.Errorf("an admin's: %v", err)
+	}
+	if err := operator.Wait(t.Context(), root); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(hook); err != nil {
+		t.Error(err)
+	}
+	root = begin(operator, filepath.Join(real, "plain.txt"))
+	if err := operator.Answer(t.Context(), asksFor(t, operator, root).ID, wire.Answer{Allow: true}); err != nil {
+		t.Errorf("an operator's yes to a plain file: %v", err)
+	}
+	if err := operator.Wait(t.Context(), root); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestServerBypass: what an admin has work outside of the sandbox, an operator does not set to work.
+func TestServerBypass(t *testing.T) {
+	t.Parallel()
+	real, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(real, "s.yaml"), []byte("replies: [{text: done}, {text: more}]\n"),
+		0o600); err != nil {
+		t.Fatal(err)
+	}
+	admin, operator := serverIn(t, real)
+	b := wire.Begin{Prompt: "go", Cwd: real, Model: "script:s.yaml",
+		Permissions: wire.Permissions{Mode: troupe.ModeBypass}}
+	if _, err := operator.Begin(t.Context(), b); !refusedForRight(err) {
+		t.Errorf("an operator begins one: %v", err)
+	}
+	begun, err := admin.Begin(t.Context(), b)
+	if err == nil {
+		err = admin.Wait(t.Context(), begun.Root)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := operator.Send(t.Context(), begun.Root, wire.Message{Text: "x"}); !refusedForRight(err) {
+		t.Errorf("an operator says something to it: %v", err)
+	}
+	if left, err := admin.Leave(t.Context(), begun.Root); err != nil || !left {
+		t.Fatal(left, err)
+	}
+	if _, err := operator.Begin(t.Context(), wire.Begin{Resume: string(begun.Root),
+		Prompt: "x"}); !refusedForRight(err) {
+		t.Errorf("an operator goes on with it: %v", err)
+	}
+	if err := operator.Stop(t.Context(), begun.Root, wire.Stop{}); err != nil {
+		t.Errorf("an operator stops it: %v", err)
+	}
+	b.Mode = ""
+	if begun, err = operator.Begin(t.Context(), b); err == nil {
+		err = operator.Wait(t.Context(), begun.Root)
+	}
+	if err != nil {
+		t.Errorf("an operator begins one that is confined: %v", err)
+	}
+}
+
+func refusedForRight(err error) bool {
+	var user *troupe.UserError
+	return errors.As(err, &user) && user.Code == troupe.ExitPermission &&
+		strings.Contains(user.Problem, `takes the right "admin"`)
+}
+
+// TestServerMovedAway: a session whose folder is by now a link out of the server's folders goes on no more.
+func TestServerMovedAway(t *testing.T) {
+	t.Parallel()
+	real, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub := filepath.Join(real, "sub")
+	if err := os.Mkdir(sub, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(real, "s.yaml"), []byte("replies: [{text: done}, {text: more}]\n"),
+		0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, operator := serverIn(t, real)
+	ctx := t.Context()
+	begun, err := operator.Begin(ctx, wire.Begin{Prompt: "go", Cwd: sub,
+		Model: "script:" + filepath.Join(real, "s.yaml")})
+	if err == nil {
+		err = operator.Wait(ctx, begun.Root)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err := operator.Leave(context.WithoutCancel(ctx), begun.Root); err != nil || !left {
+		t.Fatal(left, err)
+	}
+	if err := errors.Join(os.Remove(sub), os.Symlink(outsideTemp(t), sub)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = operator.Begin(ctx, wire.Begin{Resume: string(begun.Root), Prompt: "x"})
+	if err == nil || !strings.Contains(err.Error(), "is in none of the server's folders any more") {
+		t.Errorf("it goes on: %v", err)
+	}
+}
