@@ -91,7 +91,7 @@ func isLoopback(address string) bool {
 		return true
 	}
 	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.Unmap().isLoopback()
+	return err == nil && ip.Unmap().IsLoopback()
 }
 
 // How much strangers may try (each address alone), and what a user's token is good for in a second.
