@@ -105,10 +105,10 @@ func TestRights(t *testing.T) {
 	viewer := strings.Fields("list-sessions find-session tree team events report cost context session-tasks tasks " +
 		"wait " +
 		"list-requests request plans turns plan-undo models default-model agents agent skills workflows worktrees " +
-		"diff-worktree rules explain me revoke hosted")
+		"diff-worktree rules explain me revoke hosted schedules schedule")
 	operator := strings.Fields("begin leave remove send stop background compact sleep mode model answer undo " +
 		"memories " +
-		"set-memory merge-worktree prune-worktrees")
+		"set-memory merge-worktree prune-worktrees set-schedule remove-schedule run-schedule pause-schedule")
 	needs := map[string]troupe.Right{}
 	for _, id := range viewer {
 		needs[id] = troupe.RightViewer
@@ -124,7 +124,7 @@ func TestRights(t *testing.T) {
 			return
 		}
 		n++
-		path := strings.NewReplacer("{id}", "none", "{request}", "none").Replace(op.Path)
+		path := strings.NewReplacer("{id}", "none", "{request}", "none", "{schedule}", "none").Replace(op.Path)
 		if status, _ := callAt(t, s, "", op.Method, path, "{}"); status != http.StatusUnauthorized {
 			t.Errorf("%s without a token: %d", op.OperationID, status)
 		}

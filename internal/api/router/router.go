@@ -135,6 +135,59 @@ func (w workspaces) PruneWorktrees(ctx context.Context, p wire.WorktreePrune) ([
 	return w.Workspaces.PruneWorktrees(ctx, p)
 }
 
+// Server is that of the home, but that an agent sets nothing to begin by itself.
+func (r *router) Server() api.Server { return server{r.API.Server(), r} }
+
+type server struct {
+	api.Server
+	r *router
+}
+
+func (s server) Schedules() api.Schedules { return schedules{s.Server.Schedules(), s.r} }
+
+type schedules struct {
+	scheduling
+	r *router
+}
+
+// scheduling is api.Schedules under a name that is not one of its methods: a field hides a method of its name.
+type scheduling = api.Schedules
+
+func (s schedules) refused() error {
+	if s.r.agent == "" {
+		return nil
+	}
+	return s.r.refused("change what begins by itself")
+}
+
+func (s schedules) SetSchedule(ctx context.Context, t wire.ScheduleTerms) (wire.Schedule, error) {
+	if err := s.refused(); err != nil {
+		return wire.Schedule{}, err
+	}
+	return s.scheduling.SetSchedule(ctx, t)
+}
+
+func (s schedules) RemoveSchedule(ctx context.Context, name string) error {
+	if err := s.refused(); err != nil {
+		return err
+	}
+	return s.scheduling.RemoveSchedule(ctx, name)
+}
+
+func (s schedules) RunSchedule(ctx context.Context, name string) (wire.Schedule, error) {
+	if err := s.refused(); err != nil {
+		return wire.Schedule{}, err
+	}
+	return s.scheduling.RunSchedule(ctx, name)
+}
+
+func (s schedules) PauseSchedule(ctx context.Context, name string, p wire.SchedulePause) (wire.Schedule, error) {
+	if err := s.refused(); err != nil {
+		return wire.Schedule{}, err
+	}
+	return s.scheduling.PauseSchedule(ctx, name, p)
+}
+
 // silent is a process that runs a tree and does not answer.
 func silent(t wire.Tree, err error) error {
 	return &troupe.UserError{
