@@ -14,6 +14,7 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -44,7 +45,8 @@ type Trees interface {
 	Spent(ctx context.Context, root troupe.SessionID) (troupe.Money, troupe.Status, troupe.Cause, error)
 }
 
-// plan is the value of a record.
+// plan is the value of a record. The version of its terms is that of the record with which they were written, where it
+// is 0; what is written later keeps it.
 type plan struct {
 	wire.ScheduleTerms
 
@@ -165,16 +167,15 @@ func (s *Schedules) Set(ctx context.Context, c troupe.Caller, t wire.ScheduleTer
 				return wire.Schedule{}, err
 			}
 		}
-		// Versions grow, also where a schedule of that name was removed.
-		version := max(p.Version+1, now.UnixMicro())
-		p.ScheduleTerms, p.Since, p.Owed, p.Failed = t, now, nil, 0
-		p.Version, p.Next = version, m.after(now)
+		p.ScheduleTerms, p.Since, p.Next, p.Owed, p.Failed = t, now, m.after(now), nil, 0
+		p.Version = 0
 		switch err := s.write(ctx, &r, p); {
 		case errors.Is(err, troupe.ErrChanged):
 			continue
 		case err != nil:
 			return wire.Schedule{}, err
 		}
+		p.Version = r.Version
 		return s.told(ctx, p)
 	}
 }
@@ -329,6 +330,7 @@ func planOf(r store.Record) (p plan, err error) {
 	if err := json.Unmarshal(r.Value, &p); err != nil {
 		return p, fmt.Errorf("read schedule %s: %w", r.Key, err)
 	}
+	p.Version = cmp.Or(p.Version, r.Version)
 	return p, nil
 }
 

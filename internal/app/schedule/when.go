@@ -122,6 +122,11 @@ func parseCron(text string, zone *time.Location) (moments, error) {
 	if !ok {
 		return nil, wrong("it is an interval")
 	}
+	for _, field := range []uint64{spec.Minute, spec.Hour, spec.Dom, spec.Month, spec.Dow} {
+		if field == 0 {
+			return nil, wrong("a field is empty")
+		}
+	}
 	l := line{spec, zone, spec.Hour&star == 0}
 	if spec.Location = zone; l.wall {
 		spec.Location = time.UTC
