@@ -22,7 +22,11 @@ func schedulesOf(a *App) *schedule.Schedules {
 func KeepSchedules(ctx context.Context, a *App, owner troupe.OwnerID, h *host.Host,
 	as func(troupe.Caller) api.API) *schedule.Keeper {
 	return schedule.Keep(ctx, schedule.Options{Records: a.db, Trees: spending{standings{a}}, Users: PeopleOf(a),
-		Now: a.env.Now, Log: a.env.Log, Owner: owner, Host: h, As: as})
+		Now: a.env.Now, Log: a.env.Log, Owner: owner, Host: h, As: as,
+		Note: func(ctx context.Context, c troupe.Caller, b wire.Begin) (func(context.Context, error), error) {
+			about, with := wire.Told(b)
+			return ActsOf(a).Begin(ctx, wire.Act{By: c.Name, Right: c.Right, Verb: "begin", About: about, With: with})
+		}})
 }
 
 // spending implements schedule.Trees.

@@ -158,6 +158,7 @@ func TestDemands(t *testing.T) {
 	dir := t.TempDir()
 	_, s := listenFor(t, Address{Folders: []string{dir}})
 	begin := func(more string) string { return fmt.Sprintf(`{"prompt":"x","cwd":%q%s}`, dir, more) }
+	plan := func(more string) string { return fmt.Sprintf(`{"name":"n","begin":%s}`, begin(more)) }
 	for _, x := range []struct {
 		path, body string
 		plain      bool
@@ -178,6 +179,10 @@ func TestDemands(t *testing.T) {
 		{"/v1/requests/9m2/answer", `{"allow":true,"session":true}`, true},
 		{"/v1/requests/9m2/answer", `{"allow":true,"always":true}`, false},
 		{"/v1/requests/9m2/answer", `{"allow":true,"mode":"bypassPermissions"}`, false},
+		{"/v1/schedules", plan(""), true},
+		{"/v1/schedules", plan(`,"mode":"bypassPermissions"`), false},
+		{"/v1/schedules", plan(`,"agents":"{}"`), false},
+		{"/v1/schedules", plan(`,"model":"script:x.yaml"`), false},
 		{"/v1/rules", fmt.Sprintf(`{"cwd":%q,"model":"script:x"}`, dir), false},
 		{"/v1/rules", fmt.Sprintf(`{"cwd":%q,"mode":"plan"}`, dir), true},
 		{"/v1/explain", fmt.Sprintf(`{"place":{"cwd":%q,"model":"script:x"},"calls":[]}`, dir), false},
@@ -258,6 +263,14 @@ func TestFoldersOverHTTP(t *testing.T) {
 			t.Errorf("the %s begins in a folder: %d %s", right, status, body)
 		}
 	}
+	if status, body := callAt(t, s, "admin", "POST", "/v1/schedules", `{"name":"n","begin":`+begin(out)+"}"); status !=
+		http.StatusForbidden || !strings.Contains(body, "is in none of these") {
+		t.Errorf("what begins outside is scheduled: %d %s", status, body)
+	}
+	if status, body := callAt(t, s, "operator", "POST", "/v1/schedules", `{"name":"n","begin":`+begin("")+"}"); status !=
+		http.StatusOK || !strings.Contains(body, one) {
+		t.Errorf("what begins in no folder is scheduled in: %d %s", status, body)
+	}
 	for _, path := range []string{"/v1/sessions?cwd=", "/v1/sessions/7k3?cwd="} {
 		if status, body := callAt(t, s, "viewer", "GET", path+out, ""); status != http.StatusOK {
 			t.Errorf("%s from elsewhere: %d %s", path, status, body)
@@ -320,7 +333,7 @@ func TestNamesOfFiles(t *testing.T) {
 		wire.PluginQuery{}, wire.HookQuery{}, wire.MemoryQuery{}, wire.MemoryChange{}, wire.WorktreeQuery{},
 		wire.WorktreeLook{}, wire.WorktreeMerge{}, wire.WorktreePrune{}, wire.Trust{}, wire.Explain{}, wire.AgentName{},
 		wire.StatusQuery{}, wire.ServerQuery{}, wire.ServerChange{}, wire.ServerLogin{}, wire.PluginChange{},
-		wire.Answer{}, wire.UndoOrder{}, wire.Stop{}, wire.Sleep{}} {
+		wire.Answer{}, wire.UndoOrder{}, wire.Stop{}, wire.Sleep{}, wire.ScheduleTerms{}} {
 		walk(reflect.TypeOf(v), reflect.TypeOf(v).Name())
 	}
 }

@@ -50,6 +50,8 @@ type Options struct {
 	Host  Host
 	// As is the api for a caller: what is begun with it is kept going.
 	As func(troupe.Caller) api.API
+	// Note notes that a run is about to begin, and end what came of it.
+	Note func(ctx context.Context, c troupe.Caller, b wire.Begin) (end func(context.Context, error), err error)
 }
 
 // Keeper is this process as one that begins what is due.
@@ -118,7 +120,8 @@ func (k *Keeper) look(ctx context.Context) error {
 			delete(k.due, r.Key)
 			continue
 		}
-		if err := k.tend(ctx, r, p); err != nil && ctx.Err() == nil {
+		// Where another process or a person was faster, the next look sees what they wrote.
+		if err := k.tend(ctx, r, p); err != nil && ctx.Err() == nil && !errors.Is(err, troupe.ErrChanged) {
 			k.o.Log.Warn("begin what is scheduled", "schedule", r.Key, "err", err)
 		}
 	}
@@ -150,14 +153,11 @@ func (k *Keeper) tend(ctx context.Context, r store.Record, p plan) error {
 	case p.Overlap == wire.OverlapCancel && !p.Stopped:
 		if changed { // what waits is written before anything is stopped for it
 			if err := k.all.write(ctx, &r, p); err != nil {
-				return first(err)
+				return err
 			}
 		}
 		p.Stopped, changed = true, true
 		err = k.stop(ctx, p)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
 		if err != nil {
 			p.fail(p.Owed[0], "the last run could not be stopped: "+reason(err))
 			p.Owed = nil
@@ -166,7 +166,7 @@ func (k *Keeper) tend(ctx context.Context, r store.Record, p plan) error {
 	if !changed {
 		return nil
 	}
-	return first(k.all.write(ctx, &r, p))
+	return k.all.write(ctx, &r, p)
 }
 
 // othersHadTime reports whether processes that have a folder have had the time to begin what is due there. waits: it is
@@ -191,14 +191,6 @@ func (k *Keeper) stop(ctx context.Context, p plan) error {
 	return k.o.As(c).Stop(ctx, p.Latest, wire.Stop{Now: true, Tree: true})
 }
 
-// first is no error where another process or a person was faster: the next look sees what they wrote.
-func first(err error) error {
-	if errors.Is(err, troupe.ErrChanged) {
-		return nil
-	}
-	return err
-}
-
 // goesOn reports whether a run is not over.
 func (k *Keeper) goesOn(ctx context.Context, root troupe.SessionID) (bool, error) {
 	if root == "" {
@@ -218,18 +210,18 @@ func (k *Keeper) claim(ctx context.Context, r store.Record, p plan, has bool) er
 	}
 	if !has {
 		p.fail(at, "no process has the folder "+p.Begin.Cwd)
-		return first(k.all.write(ctx, &r, p))
+		return k.all.write(ctx, &r, p)
 	}
 	if why != "" {
 		p.Last = &wire.ScheduleRun{At: at, Why: why}
-		return first(k.all.write(ctx, &r, p))
+		return k.all.write(ctx, &r, p)
 	}
 	if b.ID, err = troupe.NewRootID(rand.Reader); err != nil {
 		return err
 	}
 	p.Claim = &claim{Root: b.ID, At: at, Owner: k.o.Owner, begun: b}
 	if err := k.all.write(ctx, &r, p); err != nil {
-		return first(err)
+		return err
 	}
 	return k.carryOut(ctx, p)
 }
@@ -284,7 +276,7 @@ func (k *Keeper) takeOver(ctx context.Context, r store.Record, p plan, has bool)
 		c.Owner = k.o.Owner
 		p.Claim = &c
 		if err := k.all.write(ctx, &r, p); err != nil {
-			return first(err)
+			return err
 		}
 	}
 	if !has {
@@ -305,10 +297,7 @@ func (k *Keeper) carryOut(ctx context.Context, p plan) error {
 	}
 	var failed error
 	if !is {
-		if failed = k.begin(ctx, p); ctx.Err() != nil {
-			return ctx.Err() // who comes next begins it
-		}
-		if failed != nil { // it may have been born for all that
+		if failed = k.begin(ctx, p); failed != nil { // it may have been born for all that
 			if is, err = born(); err != nil {
 				return err
 			} else if is {
@@ -316,6 +305,7 @@ func (k *Keeper) carryOut(ctx context.Context, p plan) error {
 			}
 		}
 	}
+	// Where this process ends, nothing can be written any more: who comes next begins it.
 	return k.settle(ctx, p.Name, *p.Claim, failed)
 }
 
@@ -378,7 +368,11 @@ func (k *Keeper) begin(ctx context.Context, p plan) error {
 	b.Root, b.Cwd, b.MaxUSD = p.Claim.Root, real, p.Claim.Most.Dollars()
 	ctx, cancel := context.WithTimeout(ctx, bornWithin)
 	defer cancel()
-	_, err = k.o.As(caller).Begin(ctx, b)
+	end, err := k.o.Note(ctx, caller, b)
+	if err == nil {
+		_, err = k.o.As(caller).Begin(ctx, b)
+		end(ctx, err)
+	}
 	return err
 }
 

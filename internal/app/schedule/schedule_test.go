@@ -46,6 +46,9 @@ type world struct {
 	after  func(ctx context.Context) error               // behind it
 	stop   error
 	n      int
+	// What was noted, and why nothing can be.
+	noted    []string
+	notNoted error
 }
 
 // started is a run that was born.
@@ -155,6 +158,11 @@ func (w *world) keep(has bool) *Keeper {
 	return Keep(w.t.Context(), Options{Records: w.s, Trees: w, Users: w, Now: w.now, Log: slog.New(slog.DiscardHandler),
 		Owner: troupe.OwnerID(fmt.Sprint("p", w.n)), Host: p, As: func(c troupe.Caller) api.API {
 			return process{world: w, caller: c, has: has}
+		}, Note: func(_ context.Context, c troupe.Caller, b wire.Begin) (func(context.Context, error), error) {
+			w.with(func() { w.noted = append(w.noted, fmt.Sprint(c.Name, " begins ", b.Root)) })
+			return func(_ context.Context, err error) {
+				w.with(func() { w.noted = append(w.noted, fmt.Sprint(err)) })
+			}, w.notNoted
 		}})
 }
 
@@ -264,6 +272,9 @@ func TestBegins(t *testing.T) {
 		if r.by != (troupe.Caller{Name: "ann", Right: troupe.RightOperator, Surface: troupe.SurfaceSchedule}) ||
 			r.Model != "m" || r.MaxTurns != 3 || r.MaxUSD != 0.5 || r.Prompt != "do it" || r.Cwd != w.folder || r.Root == "" {
 			t.Errorf("what began is %+v", r)
+		}
+		if want := []string{"ann begins " + string(r.Root), "<nil>"}; !slices.Equal(w.noted, want) {
+			t.Errorf("noted is %q, want %q", w.noted, want)
 		}
 		w.over()
 		pass(2 * time.Hour)
@@ -514,10 +525,11 @@ func TestMayNotBegin(t *testing.T) {
 		change func(w *world)
 		why    string
 	}{
-		"user removed":    {func(w *world) { delete(w.users, "ann") }, "ann is no user of this server any more"},
-		"another right":   {func(w *world) { w.users["ann"] = troupe.RightViewer }, `it takes the right "operator", and ann has "viewer"`},
-		"folder gone":     {func(w *world) { _ = os.Remove(w.folder) }, "the folder is not to be had"},
-		"it cannot begin": {func(w *world) { w.begin = func(context.Context, wire.Begin) error { return errors.New("no model") } }, "no model"},
+		"user removed":       {func(w *world) { delete(w.users, "ann") }, "ann is no user of this server any more"},
+		"another right":      {func(w *world) { w.users["ann"] = troupe.RightViewer }, `it takes the right "operator", and ann has "viewer"`},
+		"folder gone":        {func(w *world) { _ = os.Remove(w.folder) }, "the folder is not to be had"},
+		"it cannot be noted": {func(w *world) { w.notNoted = errors.New("the disk is full") }, "the disk is full"},
+		"it cannot begin":    {func(w *world) { w.begin = func(context.Context, wire.Begin) error { return errors.New("no model") } }, "no model"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in(t, func(t *testing.T, w *world) {
@@ -536,7 +548,7 @@ func TestMayNotBegin(t *testing.T) {
 				if !strings.HasPrefix(s.Paused, "Troupe: 3 times in a row") || !strings.Contains(s.Paused, x.why) || !s.Next.IsZero() {
 					t.Errorf("it is %+v", s)
 				}
-				w.with(func() { w.users["ann"], w.begin = troupe.RightOperator, nil })
+				w.with(func() { w.users["ann"], w.begin, w.notNoted = troupe.RightOperator, nil, nil })
 				if err := os.MkdirAll(w.folder, 0o700); err != nil {
 					t.Fatal(err)
 				}
@@ -544,6 +556,15 @@ func TestMayNotBegin(t *testing.T) {
 				w.want(0)
 				if s, err := w.all().Pause(t.Context(), ann(), "n", false); err != nil || s.Paused != "" || s.Next.IsZero() {
 					t.Errorf("resumed it is %+v, %v", s, err)
+				}
+				w.with(func() { x.change(w) })
+				pass(5 * time.Minute)
+				if s := w.one(); s.Paused != "" || s.Last == nil || s.Last.Why == "" {
+					t.Errorf("when it has failed once more it is %+v", s)
+				}
+				w.with(func() { w.users["ann"], w.begin, w.notNoted = troupe.RightOperator, nil, nil })
+				if err := os.MkdirAll(w.folder, 0o700); err != nil {
+					t.Fatal(err)
 				}
 				pass(5 * time.Minute)
 				w.want(1)
@@ -831,5 +852,149 @@ func TestRunNow(t *testing.T) {
 		w.with(func() { w.drains = false })
 		pass(2 * time.Second)
 		w.want(2)
+	})
+}
+
+// TestNewTerms: terms that are changed are begun with anew: what waits is left out, and failures of before do not count.
+func TestNewTerms(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.set(wire.ScheduleTerms{When: minutes(5), Overlap: wire.OverlapQueue})
+		change := func() {
+			if _, err := w.all().Set(t.Context(), ann(), w.one().ScheduleTerms); err != nil {
+				t.Fatal(err)
+			}
+		}
+		defer w.keep(true).Close()
+		w.with(func() { w.begin = func(context.Context, wire.Begin) error { return errors.New("no") } })
+		pass(11 * time.Minute)
+		change()
+		pass(6 * time.Minute)
+		if s := w.one(); s.Paused != "" || s.Last.Why != "no" {
+			t.Errorf("it is %+v", s)
+		}
+		w.with(func() { w.begin = nil })
+		pass(10 * time.Minute)
+		w.want(1)
+		if w.one().Queued != 1 {
+			t.Errorf("it is %+v", w.one())
+		}
+		change()
+		w.over()
+		pass(4 * time.Minute)
+		w.want(1)
+	})
+}
+
+// TestPauses: what is paused begins nothing, and nothing of what waited; a run that a person wants meanwhile is one.
+func TestPauses(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		defer w.keep(true).Close()
+		w.set(wire.ScheduleTerms{When: minutes(5), Overlap: wire.OverlapQueue})
+		pass(16 * time.Minute)
+		w.want(1)
+		if _, err := w.all().Pause(t.Context(), ann(), "n", true); err != nil {
+			t.Fatal(err)
+		}
+		w.over()
+		pass(time.Hour)
+		w.want(1)
+		if _, err := w.all().change(t.Context(), ann(), "n", func(p *plan) error {
+			p.Asked, p.Overlap = time.Now(), wire.OverlapAllow
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Minute)
+		w.want(2)
+	})
+}
+
+// TestOwedBehindARun: what is caught up with one by one waits for a run of before.
+func TestOwedBehindARun(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		k := w.keep(true)
+		w.set(wire.ScheduleTerms{When: minutes(10), CatchUp: wire.CatchUpAll})
+		pass(11 * time.Minute)
+		k.Close()
+		pass(24 * time.Hour)
+		defer w.keep(true).Close()
+		pass(5 * time.Second)
+		w.want(1)
+		if w.one().Queued != mostMissed {
+			t.Errorf("it is %+v", w.one())
+		}
+		for range 15 {
+			w.over()
+			pass(2 * time.Second)
+		}
+		w.want(1 + mostMissed)
+	})
+}
+
+// counted counts how often moments are asked for.
+type counted struct {
+	moments
+	n *int
+}
+
+func (c counted) after(t time.Time) time.Time { *c.n++; return c.moments.after(t) }
+
+// TestLongAgo: however far a clock is put forward, no more than a year is looked through.
+func TestLongAgo(t *testing.T) {
+	t.Parallel()
+	first, n := time.Unix(0, 0), 0
+	m, _, err := momentsOf(wire.When{Cron: "0 * * * *"}, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, next := passed(counted{m, &n}, first, first.Add(200*longAgo))
+	if len(out) != mostMissed || !next.After(first.Add(200*longAgo)) || n > 366*24+2 {
+		t.Errorf("%d moments, then %v, with %d looks", len(out), next, n)
+	}
+}
+
+// TestBornForAllThat: a birth of which an error came is none that failed, if the run was born.
+func TestBornForAllThat(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.after = func(context.Context) error { return errors.New("the answer was lost") }
+		defer w.keep(true).Close()
+		w.set(wire.ScheduleTerms{When: minutes(5)})
+		pass(6 * time.Minute)
+		w.want(1)
+		if s := w.one(); s.Last.Root != w.runs()[0].Root || s.Last.Why != "" {
+			t.Errorf("it is %+v", s.Last)
+		}
+	})
+}
+
+// TestMadeAnewMeanwhile: what comes of a birth is not told of another schedule that has the name by then.
+func TestMadeAnewMeanwhile(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		var begun []chan error
+		w.begin = func(context.Context, wire.Begin) error {
+			answer := make(chan error)
+			w.with(func() { begun = append(begun, answer) })
+			return <-answer
+		}
+		defer w.keep(true).Close()
+		w.set(wire.ScheduleTerms{When: minutes(5)})
+		pass(6 * time.Minute)
+		if err := w.all().Remove(t.Context(), ann(), "n"); err != nil {
+			t.Fatal(err)
+		}
+		w.set(wire.ScheduleTerms{When: minutes(5)})
+		defer w.keep(true).Close()
+		pass(6 * time.Minute)
+		begun[0] <- errors.New("of before")
+		pass(2 * time.Second)
+		if s := w.one(); s.Last != nil {
+			t.Errorf("it is %+v", s.Last)
+		}
+		begun[1] <- nil
+		pass(2 * time.Second)
+		w.want(1)
+		if s := w.one(); s.Last == nil || s.Last.Why != "" {
+			t.Errorf("it is %+v", s.Last)
+		}
 	})
 }
