@@ -82,7 +82,8 @@ func (a scheduling) RunSchedule(ctx context.Context, name string) (out wire.Sche
 	return out, err
 }
 
-func (a scheduling) PauseSchedule(ctx context.Context, name string, p wire.SchedulePause) (out wire.Schedule, err error) {
+func (a scheduling) PauseSchedule(ctx context.Context, name string, p wire.SchedulePause) (out wire.Schedule,
+	err error) {
 	err = a.noted(ctx, "pause-schedule", wire.ScheduleTerms{Name: name}, func() error {
 		out, err = schedulesOf(a.app).Pause(ctx, a.caller, name, !p.End)
 		return err

@@ -267,7 +267,8 @@ func TestFoldersOverHTTP(t *testing.T) {
 		http.StatusForbidden || !strings.Contains(body, "is in none of these") {
 		t.Errorf("what begins outside is scheduled: %d %s", status, body)
 	}
-	if status, body := callAt(t, s, "operator", "POST", "/v1/schedules", `{"name":"n","begin":`+begin("")+"}"); status !=
+	if status, body := callAt(t, s, "operator", "POST", "/v1/schedules",
+		`{"name":"n","begin":`+begin("")+"}"); status !=
 		http.StatusOK || !strings.Contains(body, one) {
 		t.Errorf("what begins in no folder is scheduled in: %d %s", status, body)
 	}

@@ -215,7 +215,10 @@ func asks() []ask {
 	}
 	add("Schedules", func(ctx context.Context, a api.API) (any, error) { return a.Server().Schedules().Schedules(ctx) })
 	for _, name := range []string{"nightly", "none", "..", "a/b?c"} {
-		add("Schedule", func(ctx context.Context, a api.API) (any, error) { return a.Server().Schedules().Schedule(ctx, name) })
+		add("Schedule", func(ctx context.Context, a api.API) (any,
+			error) {
+			return a.Server().Schedules().Schedule(ctx, name)
+		})
 		add("SetSchedule", func(ctx context.Context, a api.API) (any, error) {
 			return a.Server().Schedules().SetSchedule(ctx, wire.ScheduleTerms{Name: name,
 				When: wire.When{Cron: "0 7 * * 1-5", EveryMS: 1, At: "x", Zone: "Europe/Berlin"},

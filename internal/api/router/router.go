@@ -136,56 +136,41 @@ func (w workspaces) PruneWorktrees(ctx context.Context, p wire.WorktreePrune) ([
 }
 
 // Server is that of the home, but that an agent sets nothing to begin by itself.
-func (r *router) Server() api.Server { return server{r.API.Server(), r} }
+func (r *router) Server() api.Server {
+	if r.agent == "" {
+		return r.API.Server()
+	}
+	return server{r.API.Server(), r.refused("change what begins by itself")}
+}
 
 type server struct {
 	api.Server
-	r *router
+	refused error
 }
 
-func (s server) Schedules() api.Schedules { return schedules{s.Server.Schedules(), s.r} }
+func (s server) Schedules() api.Schedules { return schedules{s.Server.Schedules(), s.refused} }
 
+// schedules are those that an agent may look at.
 type schedules struct {
 	scheduling
-	r *router
+	refused error
 }
 
 // scheduling is api.Schedules under a name that is not one of its methods: a field hides a method of its name.
 type scheduling = api.Schedules
 
-func (s schedules) refused() error {
-	if s.r.agent == "" {
-		return nil
-	}
-	return s.r.refused("change what begins by itself")
+func (s schedules) SetSchedule(context.Context, wire.ScheduleTerms) (wire.Schedule, error) {
+	return wire.Schedule{}, s.refused
 }
 
-func (s schedules) SetSchedule(ctx context.Context, t wire.ScheduleTerms) (wire.Schedule, error) {
-	if err := s.refused(); err != nil {
-		return wire.Schedule{}, err
-	}
-	return s.scheduling.SetSchedule(ctx, t)
+func (s schedules) RemoveSchedule(context.Context, string) error { return s.refused }
+
+func (s schedules) RunSchedule(context.Context, string) (wire.Schedule, error) {
+	return wire.Schedule{}, s.refused
 }
 
-func (s schedules) RemoveSchedule(ctx context.Context, name string) error {
-	if err := s.refused(); err != nil {
-		return err
-	}
-	return s.scheduling.RemoveSchedule(ctx, name)
-}
-
-func (s schedules) RunSchedule(ctx context.Context, name string) (wire.Schedule, error) {
-	if err := s.refused(); err != nil {
-		return wire.Schedule{}, err
-	}
-	return s.scheduling.RunSchedule(ctx, name)
-}
-
-func (s schedules) PauseSchedule(ctx context.Context, name string, p wire.SchedulePause) (wire.Schedule, error) {
-	if err := s.refused(); err != nil {
-		return wire.Schedule{}, err
-	}
-	return s.scheduling.PauseSchedule(ctx, name, p)
+func (s schedules) PauseSchedule(context.Context, string, wire.SchedulePause) (wire.Schedule, error) {
+	return wire.Schedule{}, s.refused
 }
 
 // silent is a process that runs a tree and does not answer.

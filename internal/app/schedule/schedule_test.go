@@ -270,7 +270,8 @@ func TestBegins(t *testing.T) {
 		w.want(1)
 		r := w.runs()[0]
 		if r.by != (troupe.Caller{Name: "ann", Right: troupe.RightOperator, Surface: troupe.SurfaceSchedule}) ||
-			r.Model != "m" || r.MaxTurns != 3 || r.MaxUSD != 0.5 || r.Prompt != "do it" || r.Cwd != w.folder || r.Root == "" {
+			r.Model != "m" || r.MaxTurns != 3 || r.MaxUSD != 0.5 || r.Prompt != "do it" || r.Cwd != w.folder ||
+			r.Root == "" {
 			t.Errorf("what began is %+v", r)
 		}
 		if want := []string{"ann begins " + string(r.Root), "<nil>"}; !slices.Equal(w.noted, want) {
@@ -308,7 +309,8 @@ func TestOverlap(t *testing.T) {
 				w.set(wire.ScheduleTerms{When: minutes(10), Overlap: x.overlap})
 				pass(35 * time.Minute)
 				w.want(x.during)
-				if s := w.one(); s.Queued != x.queued || !strings.Contains(s.Last.Why, x.why) || x.why == "" && s.Last.Why != "" {
+				if s := w.one(); s.Queued != x.queued || !strings.Contains(s.Last.Why, x.why) ||
+					x.why == "" && s.Last.Why != "" {
 					t.Errorf("it is %+v", s)
 				}
 				if got := len(w.stopped()); got != x.stops {
@@ -324,7 +326,8 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// TestCatchesUp: what is done about moments that passed while no process looked. One that passed a few seconds ago is no
+// TestCatchesUp: what is done about moments that passed while no process looked. One that passed a few seconds ago is
+// no
 // such moment.
 func TestCatchesUp(t *testing.T) {
 	for _, x := range []struct {
@@ -386,10 +389,12 @@ func TestLimits(t *testing.T) {
 		in(t, func(t *testing.T, w *world) {
 			k := w.keep(true)
 			defer k.Close()
-			w.set(wire.ScheduleTerms{When: wire.When{EveryMS: 3_600_000, Zone: "Asia/Tokyo"}, MaxRunsPerDay: 3, Overlap: "allow"})
+			w.set(wire.ScheduleTerms{When: wire.When{EveryMS: 3_600_000, Zone: "Asia/Tokyo"}, MaxRunsPerDay: 3,
+				Overlap: "allow"})
 			pass(14 * time.Hour) // in Tokyo it is 23:00
 			w.want(3)
-			if s := w.one(); s.Last.Why != "3 runs have begun today, and no more may" || s.RunsToday != 3 || s.Paused != "" {
+			if s := w.one(); s.Last.Why != "3 runs have begun today, and no more may" || s.RunsToday != 3 ||
+				s.Paused != "" {
 				t.Errorf("it is %+v", s)
 			}
 			pass(5 * time.Hour)
@@ -400,7 +405,8 @@ func TestLimits(t *testing.T) {
 		in(t, func(t *testing.T, w *world) {
 			k := w.keep(true)
 			defer k.Close()
-			w.set(wire.ScheduleTerms{When: minutes(60), MaxCostPerDay: 1, Begin: wire.Begin{MaxUSD: 0.6}, Overlap: "allow"})
+			w.set(wire.ScheduleTerms{When: minutes(60), MaxCostPerDay: 1, Begin: wire.Begin{MaxUSD: 0.6},
+				Overlap: "allow"})
 			next := func(spent float64, goesOn bool) {
 				pass(time.Hour + time.Second)
 				if !goesOn {
@@ -464,7 +470,8 @@ func TestOneBegins(t *testing.T) {
 	})
 }
 
-// TestKills: a process that is killed with a claim in the record, in the middle of a birth, or behind it, leaves one run:
+// TestKills: a process that is killed with a claim in the record, in the middle of a birth, or behind it, leaves one
+// run:
 // another process begins it, or finds it born. A living one is left to do so.
 func TestKills(t *testing.T) {
 	for _, where := range []string{"before the birth", "behind the birth"} {
@@ -490,7 +497,8 @@ func TestKills(t *testing.T) {
 				w.with(func() { w.begin, w.after = nil, nil })
 				pass(2 * time.Second)
 				w.want(1)
-				if s := w.one(); s.Last.Root != p.Claim.Root || s.Last.Why != "" || s.RunsToday != 1 || !s.Next.IsZero() {
+				if s := w.one(); s.Last.Root != p.Claim.Root || s.Last.Why != "" || s.RunsToday != 1 ||
+					!s.Next.IsZero() {
 					t.Errorf("it is %+v, and claimed was %s", s.Last, p.Claim.Root)
 				}
 				pass(time.Hour)
@@ -525,11 +533,17 @@ func TestMayNotBegin(t *testing.T) {
 		change func(w *world)
 		why    string
 	}{
-		"user removed":       {func(w *world) { delete(w.users, "ann") }, "ann is no user of this server any more"},
-		"another right":      {func(w *world) { w.users["ann"] = troupe.RightViewer }, `it takes the right "operator", and ann has "viewer"`},
+		"user removed": {func(w *world) { delete(w.users, "ann") }, "ann is no user of this server any more"},
+		"another right": {func(w *world) { w.users["ann"] = troupe.RightViewer },
+			`it takes the right "operator", and ann has "viewer"`},
 		"folder gone":        {func(w *world) { _ = os.Remove(w.folder) }, "the folder is not to be had"},
 		"it cannot be noted": {func(w *world) { w.notNoted = errors.New("the disk is full") }, "the disk is full"},
-		"it cannot begin":    {func(w *world) { w.begin = func(context.Context, wire.Begin) error { return errors.New("no model") } }, "no model"},
+		"it cannot begin": {func(w *world) {
+			w.begin = func(context.Context,
+				wire.Begin) error {
+				return errors.New("no model")
+			}
+		}, "no model"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in(t, func(t *testing.T, w *world) {
@@ -545,7 +559,8 @@ func TestMayNotBegin(t *testing.T) {
 				}
 				pass(5 * time.Minute)
 				s := w.one()
-				if !strings.HasPrefix(s.Paused, "Troupe: 3 times in a row") || !strings.Contains(s.Paused, x.why) || !s.Next.IsZero() {
+				if !strings.HasPrefix(s.Paused, "Troupe: 3 times in a row") || !strings.Contains(s.Paused, x.why) ||
+					!s.Next.IsZero() {
 					t.Errorf("it is %+v", s)
 				}
 				w.with(func() { w.users["ann"], w.begin, w.notNoted = troupe.RightOperator, nil, nil })
@@ -554,7 +569,8 @@ func TestMayNotBegin(t *testing.T) {
 				}
 				pass(time.Hour)
 				w.want(0)
-				if s, err := w.all().Pause(t.Context(), ann(), "n", false); err != nil || s.Paused != "" || s.Next.IsZero() {
+				if s, err := w.all().Pause(t.Context(), ann(), "n", false); err != nil || s.Paused != "" ||
+					s.Next.IsZero() {
 					t.Errorf("resumed it is %+v, %v", s, err)
 				}
 				w.with(func() { x.change(w) })
@@ -597,7 +613,8 @@ func TestLinkLeadsOut(t *testing.T) {
 		defer w.keep(true).Close()
 		sub := filepath.Join(w.folder, "sub")
 		w.set(wire.ScheduleTerms{When: minutes(5)})
-		if _, err := w.all().change(t.Context(), ann(), "n", func(p *plan) error { p.Begin.Cwd = sub; return nil }); err != nil {
+		if _, err := w.all().change(t.Context(), ann(), "n",
+			func(p *plan) error { p.Begin.Cwd = sub; return nil }); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Symlink("/", sub); err != nil {
@@ -832,6 +849,13 @@ func TestRunNow(t *testing.T) {
 		if err != nil || s.Paused != "ann" || !s.Next.IsZero() {
 			t.Errorf("paused it is %+v, %v", s, err)
 		}
+		w.with(func() {
+			w.begin = func(context.Context,
+				wire.Begin) error {
+				<-time.After(3 * time.Second)
+				return nil
+			}
+		})
 		if s, err := run(); err != nil || s.Last.Root == "" || s.Last.Status != troupe.Running || s.Paused != "ann" {
 			t.Errorf("it is %+v, %v", s, err)
 		}
@@ -842,7 +866,8 @@ func TestRunNow(t *testing.T) {
 		pass(2 * time.Hour)
 		w.want(1) // it is paused
 		w.over()
-		if _, err := w.all().Run(t.Context(), troupe.Caller{Name: "bob", Right: troupe.RightOperator}, "n"); err == nil {
+		if _, err := w.all().Run(t.Context(), troupe.Caller{Name: "bob", Right: troupe.RightOperator},
+			"n"); err == nil {
 			t.Error("another one runs it")
 		}
 		w.with(func() { w.drains = true })
@@ -850,12 +875,13 @@ func TestRunNow(t *testing.T) {
 			t.Errorf("where none looks: %v", err)
 		}
 		w.with(func() { w.drains = false })
-		pass(2 * time.Second)
+		pass(5 * time.Second)
 		w.want(2)
 	})
 }
 
-// TestNewTerms: terms that are changed are begun with anew: what waits is left out, and failures of before do not count.
+// TestNewTerms: terms that are changed are begun with anew: what waits is left out, and failures of before do not
+// count.
 func TestNewTerms(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.set(wire.ScheduleTerms{When: minutes(5), Overlap: wire.OverlapQueue})
@@ -906,6 +932,28 @@ func TestPauses(t *testing.T) {
 		}
 		pass(time.Minute)
 		w.want(2)
+		w.over()
+		if _, err := w.all().Pause(t.Context(), ann(), "n", false); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Minute) // it goes on from now
+		w.want(2)
+	})
+}
+
+// TestPausedByFailures: of what is caught up with nothing is tried any more once that has failed too often.
+func TestPausedByFailures(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		tries := 0
+		w.begin = func(context.Context, wire.Begin) error { tries++; return errors.New("no") }
+		w.set(wire.ScheduleTerms{When: minutes(10), CatchUp: wire.CatchUpAll})
+		pass(24 * time.Hour)
+		k := w.keep(true)
+		pass(time.Minute)
+		k.Close()
+		if tries != mostFailed || w.one().Queued != 0 {
+			t.Errorf("it was tried %d times, and is %+v", tries, w.one())
+		}
 	})
 }
 

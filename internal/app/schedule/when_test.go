@@ -23,15 +23,18 @@ func TestMoments(t *testing.T) {
 			[]string{"2026-11-30T06:00:00Z", "2026-12-01T06:00:00Z"}},
 		"without a zone":    {wire.When{Cron: "@daily"}, "2026-11-27T00:00:00Z", []string{"2026-11-28T00:00:00Z"}},
 		"within the second": {wire.When{Cron: "@hourly"}, "2026-11-27T00:59:59.9Z", []string{"2026-11-27T01:00:00Z"}},
-		"either day":        {wire.When{Cron: "0 0 1 * MON"}, "2026-11-27T00:00:00Z", []string{"2026-11-30T00:00:00Z", "2026-12-01T00:00:00Z"}},
-		"leap year":         {wire.When{Cron: "0 0 29 2 *"}, "2026-11-27T00:00:00Z", []string{"2028-02-29T00:00:00Z"}},
+		"either day": {wire.When{Cron: "0 0 1 * MON"}, "2026-11-27T00:00:00Z",
+			[]string{"2026-11-30T00:00:00Z", "2026-12-01T00:00:00Z"}},
+		"leap year": {wire.When{Cron: "0 0 29 2 *"}, "2026-11-27T00:00:00Z", []string{"2028-02-29T00:00:00Z"}},
 		"interval": {wire.When{EveryMS: 90 * 60_000}, "2026-11-27T00:00:00Z",
 			[]string{"2026-11-27T01:30:00Z", "2026-11-27T03:00:00Z"}},
 		"once": {wire.When{At: "2026-12-01 09:00", Zone: "Europe/Berlin"}, "2026-11-27T00:00:00Z",
 			[]string{"2026-12-01T08:00:00Z", ""}},
-		"once as in RFC 3339": {wire.When{At: "2026-12-01T09:00:00+03:00", Zone: "Europe/Berlin"}, "2026-11-27T00:00:00Z",
+		"once as in RFC 3339": {wire.When{At: "2026-12-01T09:00:00+03:00", Zone: "Europe/Berlin"},
+			"2026-11-27T00:00:00Z",
 			[]string{"2026-12-01T06:00:00Z", ""}},
-		"once with seconds": {wire.When{At: "2026-12-01 09:00:07"}, "2026-11-27T00:00:00Z", []string{"2026-12-01T09:00:07Z", ""}},
+		"once with seconds": {wire.When{At: "2026-12-01 09:00:07"}, "2026-11-27T00:00:00Z",
+			[]string{"2026-12-01T09:00:07Z", ""}},
 		// Clocks go from 2:00 to 3:00.
 		"a time that is skipped": {wire.When{Cron: "30 2 * * *", Zone: "Europe/Berlin"}, "2026-03-28T12:00:00Z",
 			[]string{"2026-03-29T01:00:00Z", "2026-03-30T00:30:00Z"}},
@@ -77,10 +80,11 @@ func TestNoMoments(t *testing.T) {
 		"is no line of cron": {{Cron: "* * * *"}, {Cron: "61 * * * *"}, {Cron: "0 0 30 2 *"}, {Cron: "TZ=UTC"},
 			{Cron: "TZ=UTC 0 0 * * *"}, {Cron: "CRON_TZ=x"}, {Cron: "@every 1s"}, {Cron: "@every 1h"}, {Cron: "@often"},
 			{Cron: ", * * * *"}, {Cron: "0 , * * *"}, {Cron: "0 0 * * 7"}, {Cron: "*/0 * * * *"}, {Cron: " "}},
-		"is no time":            {{At: "tomorrow"}, {At: "2026-13-01 09:00"}, {At: "2026-12-01"}},
-		"is no interval":        {{EveryMS: 59_999}, {EveryMS: -1}, {EveryMS: 1 << 62}},
-		"one of cron, every":    {{}, {Zone: "UTC"}, {Cron: "@daily", EveryMS: 60_000}, {At: "x", Cron: "@daily"}},
-		"there is no time zone": {{Cron: "@daily", Zone: "Mars/North"}, {Cron: "@daily", Zone: "Local"}, {Zone: "../etc/passwd"}},
+		"is no time":         {{At: "tomorrow"}, {At: "2026-13-01 09:00"}, {At: "2026-12-01"}},
+		"is no interval":     {{EveryMS: 59_999}, {EveryMS: -1}, {EveryMS: 1 << 62}},
+		"one of cron, every": {{}, {Zone: "UTC"}, {Cron: "@daily", EveryMS: 60_000}, {At: "x", Cron: "@daily"}},
+		"there is no time zone": {{Cron: "@daily", Zone: "Mars/North"}, {Cron: "@daily", Zone: "Local"},
+			{Zone: "../etc/passwd"}},
 	} {
 		for _, w := range all {
 			if _, _, err := momentsOf(w, time.Now()); err == nil || !strings.Contains(err.Error(), want) {
@@ -125,7 +129,8 @@ func TestWallClocks(t *testing.T) {
 				seen = seen.Add(time.Minute)
 				now = append(now, seen)
 			}
-			if slices.ContainsFunc(now, func(w time.Time) bool { return m.(line).spec.Next(w.Add(-time.Second)).Equal(w) }) {
+			if slices.ContainsFunc(now,
+				func(w time.Time) bool { return m.(line).spec.Next(w.Add(-time.Second)).Equal(w) }) {
 				want = append(want, at)
 			}
 		}
@@ -140,7 +145,8 @@ func TestWallClocks(t *testing.T) {
 
 // FuzzWhen: whatever is given is read or refused, and moments follow each other.
 func FuzzWhen(f *testing.F) {
-	for _, s := range []string{"0 7 * * 1-5", "@daily", "TZ=UTC", "CRON_TZ=UTC 0 0 * * *", "*/7 0-23/2 ? JAN-MAR,DEC SUN",
+	for _, s := range []string{"0 7 * * 1-5", "@daily", "TZ=UTC", "CRON_TZ=UTC 0 0 * * *",
+		"*/7 0-23/2 ? JAN-MAR,DEC SUN",
 		"0 0 29 2 *", ", , , , ,", "1-2-3 * * * *", "*/9999999999999999999 * * * *"} {
 		f.Add(s, "", "Europe/Berlin", int64(0), int64(1_790_000_000))
 	}

@@ -194,43 +194,32 @@ func newScheduleShow(c *console.Console) *cobra.Command {
 }
 
 func writeSchedule(c *console.Console, s wire.Schedule) error {
-	var lines []string
-	add := func(title, text string) {
-		if text != "" {
-			lines = append(lines, fmt.Sprintf("%-10s %s", title, text))
-		}
-	}
-	add("when", scheduleWhen(s))
-	next := scheduleNext(s)
+	next, last := scheduleNext(s), ""
 	if _, why, ok := strings.Cut(s.Paused, ": "); ok {
 		next += ": " + console.Line(why, 0)
 	}
-	add("next", next)
 	if s.Last != nil {
-		add("last", localMoment(s.Last.At)+": "+scheduleLast(s))
-	}
-	if s.Queued > 0 {
-		add("waiting", console.Count(s.Queued, "run"))
+		last = localMoment(s.Last.At) + ": " + scheduleLast(s)
 	}
 	today := fmt.Sprintf("%s, %v", console.Count(s.RunsToday, "run"), troupe.Dollars(s.CostToday))
 	if s.MaxRunsPerDay > 0 {
-		today += fmt.Sprintf(", of %d at the most", s.MaxRunsPerDay)
+		today += "; at the most " + console.Count(s.MaxRunsPerDay, "run")
 	}
 	if s.MaxCostPerDay > 0 {
-		today += fmt.Sprintf(", for %v at the most", troupe.Dollars(s.MaxCostPerDay))
+		today += "; at the most " + troupe.Dollars(s.MaxCostPerDay).String()
 	}
-	add("today", today)
-	add("overlap", string(s.Overlap))
-	add("catch-up", string(s.CatchUp))
-	add("by", console.Line(s.By, 64))
-	add("folder", console.Line(c.ShortPath(s.Begin.Cwd), 0))
-	add("model", console.Line(s.Begin.Model, 0))
-	add("agent", console.Line(s.Begin.Agent, 0))
-	add("mode", string(s.Begin.Mode))
-	add("allowed", console.Line(strings.Join(s.Begin.Allow, ", "), 0))
-	add("denied", console.Line(strings.Join(s.Begin.Deny, ", "), 0))
-	if err := c.Say(strings.Join(lines, "\n") + unserved(s)); err != nil {
-		return err
+	b, waiting := s.Begin, ""
+	if s.Queued > 0 {
+		waiting = console.Count(s.Queued, "run")
 	}
-	return c.Say("\n" + console.Clean(s.Begin.Prompt))
+	var lines []string
+	for _, l := range [][2]string{{"when", scheduleWhen(s)}, {"next", next}, {"last", last}, {"waiting", waiting},
+		{"today", today}, {"overlap", string(s.Overlap)}, {"catch-up", string(s.CatchUp)}, {"by", s.By},
+		{"folder", c.ShortPath(b.Cwd)}, {"model", b.Model}, {"agent", b.Agent}, {"mode", string(b.Mode)},
+		{"allowed", strings.Join(b.Allow, ", ")}, {"denied", strings.Join(b.Deny, ", ")}} {
+		if l[1] != "" {
+			lines = append(lines, fmt.Sprintf("%-10s %s", l[0], console.Line(l[1], 0)))
+		}
+	}
+	return c.Say(strings.Join(lines, "\n") + unserved(s) + "\n\n" + console.Clean(b.Prompt))
 }
