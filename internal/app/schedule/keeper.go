@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -21,6 +22,7 @@ const (
 	// othersWithin is how long what is due is left to processes that have its folder, before another one says that none
 	// has.
 	othersWithin = 10 * time.Second
+	mostBirths   = 8
 	// bornWithin is how long a birth may take.
 	bornWithin = 2 * time.Minute
 	// mostFailed is how often in a row none may begin before a schedule is paused.
@@ -61,6 +63,10 @@ type Keeper struct {
 	cancel context.CancelFunc
 	ended  chan struct{}
 
+	births sync.WaitGroup
+	mu     sync.Mutex
+	bears  map[string]bool // whose claims are being carried out
+
 	// Of the goroutine that looks: since when it has seen what is due and not done, and the records as they were.
 	due   map[string]time.Time
 	plans map[int64]plan
@@ -70,7 +76,7 @@ type Keeper struct {
 func Keep(ctx context.Context, o Options) *Keeper {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	k := &Keeper{o: o, all: New(o.Records, o.Trees, o.Now), cancel: cancel, ended: make(chan struct{}),
-		due: map[string]time.Time{}, plans: map[int64]plan{}}
+		bears: map[string]bool{}, due: map[string]time.Time{}, plans: map[int64]plan{}}
 	go k.run(ctx)
 	return k
 }
@@ -79,6 +85,7 @@ func Keep(ctx context.Context, o Options) *Keeper {
 func (k *Keeper) Close() {
 	k.cancel()
 	<-k.ended
+	k.births.Wait()
 }
 
 func (k *Keeper) run(ctx context.Context) {
@@ -116,7 +123,7 @@ func (k *Keeper) look(ctx context.Context) error {
 			}
 		}
 		plans[r.Version] = p
-		if !p.isDue(k.o.Now()) {
+		if !p.isDue(k.o.Now()) || k.isBearing(r.Key) {
 			delete(k.due, r.Key)
 			continue
 		}
@@ -223,7 +230,32 @@ func (k *Keeper) claim(ctx context.Context, r store.Record, p plan, has bool) er
 	if err := k.all.write(ctx, &r, p); err != nil {
 		return err
 	}
-	return k.carryOut(ctx, p)
+	k.beside(ctx, p)
+	return nil
+}
+
+// beside carries a claim out beside the looking. For one that finds no place a later look does.
+func (k *Keeper) beside(ctx context.Context, p plan) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.bears) >= mostBirths {
+		return
+	}
+	k.bears[p.Name] = true
+	k.births.Go(func() {
+		if err := k.carryOut(ctx, p); err != nil && ctx.Err() == nil {
+			k.o.Log.Warn("begin what is scheduled", "schedule", p.Name, "err", err)
+		}
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		delete(k.bears, p.Name)
+	})
+}
+
+func (k *Keeper) isBearing(name string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.bears[name]
 }
 
 // room says what a run may cost, or why none may begin today.
@@ -282,7 +314,8 @@ func (k *Keeper) takeOver(ctx context.Context, r store.Record, p plan, has bool)
 	if !has {
 		return k.settle(ctx, p.Name, c, errors.New("no process has the folder "+p.Begin.Cwd))
 	}
-	return k.carryOut(ctx, p)
+	k.beside(ctx, p)
+	return nil
 }
 
 // carryOut begins what is claimed, unless it was born.

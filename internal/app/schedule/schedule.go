@@ -9,7 +9,9 @@
 // Only a process that has the folder begins a run there. Where none does for a while, or the user may not begin it any
 // more, the record says why; after three times in a row the schedule is paused.
 //
-// A Keeper has one goroutine, which Close ends and waits for. Schedules may be used by several goroutines, in any
+// A Keeper has a goroutine that looks, and up to eight beside it that give birth, so that a slow one keeps no other
+// from
+// beginning. Close ends all of them and waits. Schedules may be used by several goroutines, in any
 // process that has the records.
 package schedule
 
@@ -201,7 +203,7 @@ func check(t wire.ScheduleTerms, now time.Time) (moments, error) {
 		return nil, unusable(fmt.Sprintf("there is no catch_up %q", t.CatchUp), "There are one, none and all.")
 	case t.MaxRunsPerDay < 0 || !(t.MaxCostPerDay >= 0 && t.MaxCostPerDay <= 1e6):
 		return nil, unusable("a limit of a day is no amount", "A limit of 0 is none.")
-	case b.Resume != "" || b.Continue || b.Wake || b.Idle || b.Attended || b.Name != "":
+	case b.Resume != "" || b.Continue || b.Wake || b.Idle || b.Attended || b.Name != "" || b.Once != "":
 		return nil, unusable("a schedule begins new sessions, without a name, and no person sits by",
 			"Leave out what is about another session.")
 	case b.Trust:

@@ -801,6 +801,7 @@ func TestRefusedTerms(t *testing.T) {
 			"limit of a day":        func(s *wire.ScheduleTerms) { s.MaxCostPerDay = -1 },
 			"is no amount":          func(s *wire.ScheduleTerms) { s.MaxRunsPerDay = -1 },
 			"the moment has passed": func(s *wire.ScheduleTerms) { s.When = wire.When{At: "1999-12-31 23:59"} },
+			"begins new sessions,":  func(s *wire.ScheduleTerms) { s.Begin.Once = "x" },
 			"begins new sessions":   func(s *wire.ScheduleTerms) { s.Begin.Resume = "main" },
 			"without a name":        func(s *wire.ScheduleTerms) { s.Begin.Name = "x" },
 			"does not trust":        func(s *wire.ScheduleTerms) { s.Begin.Trust = true },
@@ -1043,6 +1044,57 @@ func TestMadeAnewMeanwhile(t *testing.T) {
 		w.want(1)
 		if s := w.one(); s.Last == nil || s.Last.Why != "" {
 			t.Errorf("it is %+v", s.Last)
+		}
+	})
+}
+
+// TestSlowBirths: a run that is slow to be born keeps no other from beginning; no more than eight are born at once, and
+// those of which a ninth is wait for their place.
+func TestSlowBirths(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		slow, waits := make(chan struct{}), 0
+		w.begin = func(_ context.Context, b wire.Begin) error {
+			if b.Prompt != "quick" {
+				w.with(func() { waits++ })
+				<-slow
+			}
+			return nil
+		}
+		k := w.keep(true)
+		defer k.Close()
+		set := func(name, prompt string) {
+			terms := wire.ScheduleTerms{Name: name, When: wire.When{At: "2000-01-01 00:01"},
+				Begin: wire.Begin{Prompt: prompt, Cwd: w.folder}}
+			if _, err := w.all().Set(t.Context(), ann(), terms); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range mostBirths - 1 {
+			set(fmt.Sprint("a", i), "slow")
+		}
+		set("b", "quick")
+		pass(time.Minute + 2*time.Second)
+		if got := w.runs(); len(got) != 1 || got[0].Prompt != "quick" {
+			t.Errorf("beside slow ones %d have begun", len(got))
+		}
+		for i := range 3 {
+			terms := fmt.Sprint("c", i)
+			if _, err := w.all().Set(t.Context(), ann(), wire.ScheduleTerms{Name: terms,
+				When: wire.When{At: "2000-01-01 00:02"}, Begin: wire.Begin{Prompt: "slow",
+					Cwd: w.folder}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pass(time.Minute)
+		w.with(func() {
+			if waits != mostBirths {
+				t.Errorf("%d are born at once", waits)
+			}
+		})
+		close(slow)
+		pass(3 * time.Second)
+		if got := len(w.runs()); got != mostBirths+3 {
+			t.Errorf("%d have begun, want %d", got, mostBirths+3)
 		}
 	})
 }
