@@ -63,6 +63,7 @@ const (
 	SurfaceHeadless Surface = "headless" // troupe -p
 	SurfaceSocket   Surface = "socket"   // HTTP on the owner's socket
 	SurfaceServer   Surface = "server"   // HTTP at the address of a server
+	SurfaceSchedule Surface = "schedule" // a schedule, by itself
 	SurfaceMCP      Surface = "mcp"      // a program that speaks to troupe mcp serve
 	SurfaceReplay   Surface = "replay"   // a recording that is played again
 )

@@ -248,6 +248,8 @@ type Server interface {
 	People() People
 	// Hosting is about what keeps its sessions going.
 	Hosting() Hosting
+	// Schedules is about what begins by itself.
+	Schedules() Schedules
 	// Acts lists what its users did, and its own admin on its machine, the newest first.
 	Acts(ctx context.Context, q wire.ActQuery) ([]wire.Act, error)
 }
@@ -274,6 +276,22 @@ type People interface {
 	Tokens(ctx context.Context) ([]wire.Token, error)
 	// Revoke has a token hold no more: that of the call, or, for admins, any.
 	Revoke(ctx context.Context, r wire.Revoke) error
+}
+
+// Schedules is about runs that a server begins by itself. Who made one may change it, and whoever administers.
+type Schedules interface {
+	// Schedules lists them by name.
+	Schedules(ctx context.Context) ([]wire.Schedule, error)
+	// Schedule is one by its name.
+	Schedule(ctx context.Context, name string) (wire.Schedule, error)
+	// SetSchedule makes one, or changes the terms of the one that has t's name and version.
+	SetSchedule(ctx context.Context, t wire.ScheduleTerms) (wire.Schedule, error)
+	// RemoveSchedule forgets one. What it began goes on.
+	RemoveSchedule(ctx context.Context, name string) error
+	// RunSchedule has one begin a run now, also if it is paused, and waits until that was born.
+	RunSchedule(ctx context.Context, name string) (wire.Schedule, error)
+	// PauseSchedule pauses one, or has it go on from now.
+	PauseSchedule(ctx context.Context, name string, p wire.SchedulePause) (wire.Schedule, error)
 }
 
 // Finish waits until a tree is over and lets go of it: when it returns, nothing that is said to

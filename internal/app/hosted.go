@@ -20,6 +20,9 @@ func (a server) People() api.People { return peopling(a) }
 // Hosting implements api.Server.
 func (a server) Hosting() api.Hosting { return a }
 
+// Schedules implements api.Server.
+func (a server) Schedules() api.Schedules { return scheduling(a) }
+
 func (a server) admin() host.Admin {
 	return host.Admin{Records: a.app.db, Trees: standings{a.app}, Now: a.app.env.Now, By: a.caller.Name}
 }

@@ -25,28 +25,10 @@ import (
 
 // Begin begins or resumes a run and returns at once.
 func (a runs) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
-	resumes, base := b.Resume != "" || b.Continue, ""
-	if resumes {
-		base = "/" // it has its folder
-	}
-	cwd, err := workspace.Resolve(base, b.Cwd)
+	resumes := b.Resume != "" || b.Continue
+	b, err := beginnable(a.app, b, resumes)
 	if err != nil {
 		return wire.Begun{}, err
-	}
-	b.Cwd = cwd
-	if err := checkBegin(b, resumes); err != nil {
-		return wire.Begun{}, err
-	}
-	b.Prompt = a.app.Mask(b.Prompt)
-	if b.Mode != "" {
-		if _, err := troupe.ParseMode(string(b.Mode)); err != nil {
-			return wire.Begun{}, err
-		}
-	}
-	if b.Effort != "" {
-		if b.Effort, err = troupe.ParseEffort(string(b.Effort)); err != nil {
-			return wire.Begun{}, err
-		}
 	}
 	if a.app.models.player != nil {
 		if resumes {
@@ -58,6 +40,32 @@ func (a runs) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
 		return a.resume(ctx, b)
 	}
 	return a.begin(ctx, b)
+}
+
+// beginnable is what is to begin with its folder by its real name and without secrets. What cannot begin is refused.
+func beginnable(a *App, b wire.Begin, resumes bool) (wire.Begin, error) {
+	base := ""
+	if resumes {
+		base = "/" // it has its folder
+	}
+	cwd, err := workspace.Resolve(base, b.Cwd)
+	if err != nil {
+		return b, err
+	}
+	b.Cwd = cwd
+	if err := checkBegin(b, resumes); err != nil {
+		return b, err
+	}
+	b.Prompt = a.Mask(b.Prompt)
+	if b.Mode != "" {
+		if _, err := troupe.ParseMode(string(b.Mode)); err != nil {
+			return b, err
+		}
+	}
+	if b.Effort != "" {
+		b.Effort, err = troupe.ParseEffort(string(b.Effort))
+	}
+	return b, err
 }
 
 // checkBegin refuses what no command sends, and another program could.

@@ -37,6 +37,7 @@ func exported() map[string]string {
 		"rule.ParseWildcard":   "tests of gate hold its matching to what a pattern says",
 		"gate.Meaning":         "tests of other packages hold them to what a mode means",
 		"httpd.Target":         reflected, "httpd.Where": reflected, "httpd.Asked": reflected,
+		"httpd.Planned":      reflected,
 		"troupe.RightParent": laterUse,
 	}
 	for _, name := range []string{

@@ -20,6 +20,8 @@ func libraries() []library {
 		{"github.com/jackc/pgx/v5", []string{"internal/store/postgres/..."},
 			"which driver speaks to PostgreSQL is one " +
 				"package's business"},
+		{"github.com/robfig/cron/v3", []string{"internal/app/schedule"},
+			"what a line of cron says is read in one place"},
 		{"go.yaml.in/yaml/v4", []string{"internal/model/...", "internal/front/..."},
 			"scripts, prices and front matter are the only YAML there is"},
 		{"github.com/spf13/cobra", []string{"internal/cli/..."},

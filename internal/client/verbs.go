@@ -314,3 +314,33 @@ func (c people) Tokens(ctx context.Context) ([]wire.Token, error) {
 func (c people) Revoke(ctx context.Context, r wire.Revoke) error {
 	return post(ctx, c.to, "revoke", "", r)
 }
+
+// Schedules implements api.Server.
+func (c server) Schedules() api.Schedules { return schedules(c) }
+
+// schedules implements api.Schedules.
+type schedules struct{ to *Client }
+
+func (c schedules) Schedules(ctx context.Context) ([]wire.Schedule, error) {
+	return get[[]wire.Schedule](ctx, c.to, "schedules", "", nil)
+}
+
+func (c schedules) Schedule(ctx context.Context, name string) (wire.Schedule, error) {
+	return get[wire.Schedule](ctx, c.to, "schedule", name, nil)
+}
+
+func (c schedules) SetSchedule(ctx context.Context, t wire.ScheduleTerms) (wire.Schedule, error) {
+	return postFor[wire.Schedule](ctx, c.to, "set-schedule", "", t)
+}
+
+func (c schedules) RemoveSchedule(ctx context.Context, name string) error {
+	return post(ctx, c.to, "remove-schedule", name, nil)
+}
+
+func (c schedules) RunSchedule(ctx context.Context, name string) (wire.Schedule, error) {
+	return postFor[wire.Schedule](ctx, c.to, "run-schedule", name, nil)
+}
+
+func (c schedules) PauseSchedule(ctx context.Context, name string, p wire.SchedulePause) (wire.Schedule, error) {
+	return postFor[wire.Schedule](ctx, c.to, "pause-schedule", name, p)
+}

@@ -136,6 +136,7 @@ func (o *operations) describe(mux *http.ServeMux) *huma.OpenAPI {
 	o.files(h)
 	o.machine(h)
 	o.people(h)
+	o.schedules(h)
 	// Every operation answers with Problem; huma's own model is not part of this API.
 	schemas := h.OpenAPI().Components.Schemas.Map()
 	delete(schemas, "ErrorModel")

@@ -108,10 +108,10 @@ func TestRights(t *testing.T) {
 	viewer := strings.Fields("list-sessions find-session tree team events report cost context session-tasks tasks " +
 		"wait " +
 		"list-requests request plans turns plan-undo models default-model agents agent skills workflows worktrees " +
-		"diff-worktree rules explain me revoke hosted")
+		"diff-worktree rules explain me revoke hosted schedules schedule")
 	operator := strings.Fields("begin leave remove send stop background compact sleep mode model answer undo " +
 		"memories " +
-		"merge-worktree prune-worktrees")
+		"merge-worktree prune-worktrees set-schedule remove-schedule run-schedule pause-schedule")
 	needs := map[string]troupe.Right{}
 	for _, id := range viewer {
 		needs[id] = troupe.RightViewer
@@ -127,7 +127,7 @@ func TestRights(t *testing.T) {
 			return
 		}
 		n++
-		path := strings.NewReplacer("{id}", "none", "{request}", "none").Replace(op.Path)
+		path := strings.NewReplacer("{id}", "none", "{request}", "none", "{schedule}", "none").Replace(op.Path)
 		if status, _ := callAt(t, s, "", op.Method, path, "{}"); status != http.StatusUnauthorized {
 			t.Errorf("%s without a token: %d", op.OperationID, status)
 		}
@@ -161,6 +161,7 @@ func TestDemands(t *testing.T) {
 	dir := t.TempDir()
 	_, s := listenFor(t, Address{Folders: []string{dir}})
 	begin := func(more string) string { return fmt.Sprintf(`{"prompt":"x","cwd":%q%s}`, dir, more) }
+	plan := func(more string) string { return fmt.Sprintf(`{"name":"n","begin":%s}`, begin(more)) }
 	for _, x := range []struct {
 		path, body string
 		plain      bool
@@ -187,6 +188,10 @@ func TestDemands(t *testing.T) {
 		{"/v1/requests/9m2/answer", `{"allow":true,"session":true}`, true},
 		{"/v1/requests/9m2/answer", `{"allow":true,"always":true}`, false},
 		{"/v1/requests/9m2/answer", `{"allow":true,"mode":"bypassPermissions"}`, false},
+		{"/v1/schedules", plan(""), true},
+		{"/v1/schedules", plan(`,"mode":"bypassPermissions"`), false},
+		{"/v1/schedules", plan(`,"agents":"{}"`), false},
+		{"/v1/schedules", plan(`,"model":"script:x.yaml"`), false},
 		{"/v1/rules", fmt.Sprintf(`{"cwd":%q,"model":"script:x"}`, dir), false},
 		{"/v1/rules", fmt.Sprintf(`{"cwd":%q,"mode":"plan"}`, dir), true},
 		{"/v1/explain", fmt.Sprintf(`{"place":{"cwd":%q,"model":"script:x"},"calls":[]}`, dir), false},
@@ -267,6 +272,15 @@ func TestFoldersOverHTTP(t *testing.T) {
 			t.Errorf("the %s begins in a folder: %d %s", right, status, body)
 		}
 	}
+	if status, body := callAt(t, s, "admin", "POST", "/v1/schedules", `{"name":"n","begin":`+begin(out)+"}"); status !=
+		http.StatusForbidden || !strings.Contains(body, "is in none of these") {
+		t.Errorf("what begins outside is scheduled: %d %s", status, body)
+	}
+	if status, body := callAt(t, s, "operator", "POST", "/v1/schedules",
+		`{"name":"n","begin":`+begin("")+"}"); status !=
+		http.StatusOK || !strings.Contains(body, one) {
+		t.Errorf("what begins in no folder is scheduled in: %d %s", status, body)
+	}
 	for _, path := range []string{"/v1/sessions?cwd=", "/v1/sessions/7k3?cwd="} {
 		if status, body := callAt(t, s, "viewer", "GET", path+out, ""); status != http.StatusOK {
 			t.Errorf("%s from elsewhere: %d %s", path, status, body)
@@ -329,7 +343,7 @@ func TestNamesOfFiles(t *testing.T) {
 		wire.PluginQuery{}, wire.HookQuery{}, wire.MemoryQuery{}, wire.MemoryChange{}, wire.WorktreeQuery{},
 		wire.WorktreeLook{}, wire.WorktreeMerge{}, wire.WorktreePrune{}, wire.Trust{}, wire.Explain{}, wire.AgentName{},
 		wire.StatusQuery{}, wire.ServerQuery{}, wire.ServerChange{}, wire.ServerLogin{}, wire.PluginChange{},
-		wire.Answer{}, wire.UndoOrder{}, wire.Stop{}, wire.Sleep{}} {
+		wire.Answer{}, wire.UndoOrder{}, wire.Stop{}, wire.Sleep{}, wire.ScheduleTerms{}} {
 		walk(reflect.TypeOf(v), reflect.TypeOf(v).Name())
 	}
 }

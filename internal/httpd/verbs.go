@@ -289,3 +289,34 @@ func (o *operations) people(h huma.API) {
 		return &body[wire.SignedIn]{out}, nil
 	})
 }
+
+// Planned is the {schedule} of a path.
+type Planned struct {
+	Name string `path:"schedule" maxLength:"64" doc:"The name of a schedule"`
+}
+
+func (o *operations) schedules(h huma.API) {
+	query(o, h, "schedules", func(a api.API, ctx context.Context, _ *struct{}) ([]wire.Schedule, error) {
+		return schedules(a).Schedules(ctx)
+	})
+	query(o, h, "schedule", func(a api.API, ctx context.Context, in *Planned) (wire.Schedule, error) {
+		return schedules(a).Schedule(ctx, in.Name)
+	})
+	of(o, h, "set-schedule", schedules, api.Schedules.SetSchedule)
+	do(o, h, "remove-schedule", func(a api.API, ctx context.Context, in *Planned) error {
+		return schedules(a).RemoveSchedule(ctx, in.Name)
+	})
+	query(o, h, "run-schedule", func(a api.API, ctx context.Context, in *Planned) (wire.Schedule, error) {
+		return schedules(a).RunSchedule(ctx, in.Name)
+	})
+	query(o, h, "pause-schedule", func(a api.API, ctx context.Context, in *struct {
+		Planned
+
+		Body wire.SchedulePause
+	},
+	) (wire.Schedule, error) {
+		return schedules(a).PauseSchedule(ctx, in.Name, in.Body)
+	})
+}
+
+func schedules(a api.API) api.Schedules { return a.Server().Schedules() }

@@ -17,12 +17,13 @@ type Route struct {
 	Needs troupe.Right
 }
 
-// routes are all there are. {id} is a session, {request} a request.
+// routes are all there are. {id} is a session, {request} a request, {schedule} the name of a schedule.
 func routes() []Route {
 	const (
 		get, post = http.MethodGet, http.MethodPost
 		all, one  = "/v1/sessions", "/v1/sessions/{id}"
 		request   = "/v1/requests/{request}"
+		schedule  = "/v1/schedules/{schedule}"
 		viewer    = troupe.RightViewer
 		operator  = troupe.RightOperator
 	)
@@ -100,6 +101,12 @@ func routes() []Route {
 		route("set-user", post, "/v1/users/change", "Add a user, change one, or remove one; and invite them to log in"),
 		route("tokens", get, "/v1/tokens", "The tokens that hold, without their secrets"),
 		route("revoke", post, "/v1/tokens/revoke", "Have a token hold no more").by(viewer),
+		route("schedules", get, "/v1/schedules", "What begins by itself").by(viewer),
+		route("schedule", get, schedule, "One schedule").by(viewer),
+		route("set-schedule", post, "/v1/schedules", "Make a schedule, or change one").by(operator),
+		route("remove-schedule", http.MethodDelete, schedule, "Forget a schedule").by(operator),
+		route("run-schedule", post, schedule+"/run", "Have a schedule begin a run now").by(operator),
+		route("pause-schedule", post, schedule+"/pause", "Pause a schedule, or have it go on").by(operator),
 		route(SignInRoute, post, "/v1/sign-in", "Have a token for a login code, which is good once"),
 	}
 }

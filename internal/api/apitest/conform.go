@@ -213,6 +213,32 @@ func asks() []ask {
 			return nothing(a.Server().People().Revoke(ctx, wire.Revoke{ID: name}))
 		})
 	}
+	add("Schedules", func(ctx context.Context, a api.API) (any, error) { return a.Server().Schedules().Schedules(ctx) })
+	for _, name := range []string{"nightly", "none", "..", "a/b?c"} {
+		add("Schedule", func(ctx context.Context, a api.API) (any,
+			error) {
+			return a.Server().Schedules().Schedule(ctx, name)
+		})
+		add("SetSchedule", func(ctx context.Context, a api.API) (any, error) {
+			return a.Server().Schedules().SetSchedule(ctx, wire.ScheduleTerms{Name: name,
+				When: wire.When{Cron: "0 7 * * 1-5", EveryMS: 1, At: "x", Zone: "Europe/Berlin"},
+				Begin: wire.Begin{Prompt: "do <it>", Cwd: "/src", Model: "m",
+					Permissions: wire.Permissions{Mode: troupe.ModePlan}},
+				Overlap: wire.OverlapQueue, CatchUp: wire.CatchUpAll, MaxRunsPerDay: 3, MaxCostPerDay: 0.25,
+				Version: 7})
+		})
+		add("RemoveSchedule", func(ctx context.Context, a api.API) (any, error) {
+			return nothing(a.Server().Schedules().RemoveSchedule(ctx, name))
+		})
+		add("RunSchedule", func(ctx context.Context, a api.API) (any, error) {
+			return a.Server().Schedules().RunSchedule(ctx, name)
+		})
+		for _, end := range []bool{true, false} {
+			add("PauseSchedule", func(ctx context.Context, a api.API) (any, error) {
+				return a.Server().Schedules().PauseSchedule(ctx, name, wire.SchedulePause{End: end})
+			})
+		}
+	}
 	// The request is there, is answered, and is there no more.
 	for range 2 {
 		for _, id := range []string{"", "9m2", "q/1?x"} {

@@ -717,3 +717,60 @@ func (w people) Revoke(_ context.Context, r wire.Revoke) error {
 func noUser() error {
 	return &troupe.UserError{Problem: "no <user>", Hint: "h", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
 }
+
+// Schedules implements api.Server.
+func (w server) Schedules() api.Schedules { return schedules(w) }
+
+// schedules implements api.Schedules.
+type schedules struct{ *World }
+
+// planned is a schedule with all that one can say.
+func planned(t wire.ScheduleTerms) wire.Schedule {
+	return wire.Schedule{ScheduleTerms: t, By: "ada<b>", Paused: "p", Next: Born(), Queued: 1, RunsToday: 2,
+		CostToday: 0.5, Unserved: "u",
+		Last: &wire.ScheduleRun{At: Born(), Root: Root, Why: "y", Status: troupe.Running}}
+}
+
+// Schedules implements api.Schedules, as do the methods below.
+func (schedules) Schedules(context.Context) ([]wire.Schedule, error) {
+	return []wire.Schedule{planned(wire.ScheduleTerms{Name: "n"})}, nil
+}
+
+func (schedules) Schedule(_ context.Context, name string) (wire.Schedule, error) {
+	if name == "none" {
+		return wire.Schedule{}, noSchedule(troupe.ErrNotFound)
+	}
+	return planned(wire.ScheduleTerms{Name: name}), nil
+}
+
+func (w schedules) SetSchedule(_ context.Context, t wire.ScheduleTerms) (wire.Schedule, error) {
+	if t.Name == "none" {
+		return wire.Schedule{}, noSchedule(troupe.ErrChanged)
+	}
+	w.did("schedule %+v", t)
+	return planned(t), nil
+}
+
+func (w schedules) RemoveSchedule(_ context.Context, name string) error {
+	return w.plan("remove", name)
+}
+
+func (w schedules) RunSchedule(_ context.Context, name string) (wire.Schedule, error) {
+	return planned(wire.ScheduleTerms{Name: name}), w.plan("run", name)
+}
+
+func (w schedules) PauseSchedule(_ context.Context, name string, p wire.SchedulePause) (wire.Schedule, error) {
+	return planned(wire.ScheduleTerms{Name: name}), w.plan(fmt.Sprintf("pause %t", p.End), name)
+}
+
+func (w schedules) plan(verb, name string) error {
+	if name == "none" {
+		return noSchedule(troupe.ErrNotFound)
+	}
+	w.did("%s schedule %s", verb, name)
+	return nil
+}
+
+func noSchedule(err error) error {
+	return &troupe.UserError{Problem: "no <schedule>", Hint: "h", Code: troupe.ExitUsage, Err: err}
+}

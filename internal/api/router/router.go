@@ -135,6 +135,44 @@ func (w workspaces) PruneWorktrees(ctx context.Context, p wire.WorktreePrune) ([
 	return w.Workspaces.PruneWorktrees(ctx, p)
 }
 
+// Server is that of the home, but that an agent sets nothing to begin by itself.
+func (r *router) Server() api.Server {
+	if r.agent == "" {
+		return r.API.Server()
+	}
+	return server{r.API.Server(), r.refused("change what begins by itself")}
+}
+
+type server struct {
+	api.Server
+	refused error
+}
+
+func (s server) Schedules() api.Schedules { return schedules{s.Server.Schedules(), s.refused} }
+
+// schedules are those that an agent may look at.
+type schedules struct {
+	scheduling
+	refused error
+}
+
+// scheduling is api.Schedules under a name that is not one of its methods: a field hides a method of its name.
+type scheduling = api.Schedules
+
+func (s schedules) SetSchedule(context.Context, wire.ScheduleTerms) (wire.Schedule, error) {
+	return wire.Schedule{}, s.refused
+}
+
+func (s schedules) RemoveSchedule(context.Context, string) error { return s.refused }
+
+func (s schedules) RunSchedule(context.Context, string) (wire.Schedule, error) {
+	return wire.Schedule{}, s.refused
+}
+
+func (s schedules) PauseSchedule(context.Context, string, wire.SchedulePause) (wire.Schedule, error) {
+	return wire.Schedule{}, s.refused
+}
+
 // silent is a process that runs a tree and does not answer.
 func silent(t wire.Tree, err error) error {
 	return &troupe.UserError{

@@ -90,12 +90,29 @@ func TestFaults(t *testing.T) {
 	})
 }
 
+// scheduling is an api whose schedules are asked of another one: those of agents' commands are not to be changed.
+type scheduling struct {
+	api.API
+	other api.API
+}
+
+func (s scheduling) Server() api.Server {
+	return schedules{s.API.Server(), s.other.Server().Schedules()}
+}
+
+type schedules struct {
+	api.Server
+	other api.Schedules
+}
+
+func (s schedules) Schedules() api.Schedules { return s.other }
+
 // TestHere: what the home holds itself is asked of it.
 func TestHere(t *testing.T) {
 	t.Parallel()
 	w := apitest.New()
 	a := router.New(w, dial, "7k3f00000000")
-	apitest.Conform(t, w, a)
+	apitest.Conform(t, w, scheduling{a, router.New(w, dial, "")})
 	w = apitest.New()
 	apitest.Streams(t, w, router.New(w, dial, ""))
 }
@@ -286,6 +303,30 @@ type breaks struct {
 func (b *breaks) Stop(context.Context, troupe.SessionID, wire.Stop) error { *b.n++; return b.err }
 func (b *breaks) Close()                                                  {}
 func (b *breaks) Ping(context.Context) error                              { return nil }
+
+// TestSchedulesOfAgents: a command that an agent has started has nothing begin by itself, and changes none that does,
+// but
+// may look.
+func TestSchedulesOfAgents(t *testing.T) {
+	t.Parallel()
+	w := apitest.New()
+	all := router.New(w, dial, "7k3f00000000").Server().Schedules()
+	_, set := all.SetSchedule(t.Context(), wire.ScheduleTerms{Name: "n"})
+	_, ran := all.RunSchedule(t.Context(), "n")
+	_, paused := all.PauseSchedule(t.Context(), "n", wire.SchedulePause{})
+	for _, err := range []error{set, ran, paused, all.RemoveSchedule(t.Context(), "n")} {
+		if user, ok := errors.AsType[*troupe.UserError](err); !ok || user.Code != troupe.ExitPermission ||
+			len(w.Calls()) > 0 {
+			t.Errorf("%v, %v", err, w.Calls())
+		}
+	}
+	if one, err := all.Schedule(t.Context(), "n"); err != nil || one.Name != "n" {
+		t.Error(one, err)
+	}
+	if list, err := all.Schedules(t.Context()); err != nil || len(list) != 1 {
+		t.Error(list, err)
+	}
+}
 
 // TestMergesOfAgents: a command that an agent has started merges nothing and removes no worktree, but may look.
 func TestMergesOfAgents(t *testing.T) {

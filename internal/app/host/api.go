@@ -39,7 +39,7 @@ func (s serving) Begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err
 		}
 		cwd, b.Resume, b.Continue = t.Cwd, string(t.ID), false
 	}
-	if b.Resume == "" {
+	if b.Resume == "" && b.Root == "" { // else it was claimed
 		if b.Root, err = rootOf(s.caller, b); err != nil {
 			return begun, err
 		}
@@ -50,7 +50,7 @@ func (s serving) Begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err
 	if err := refusePaused(ctx, s.h.o.Records, cwd); err != nil {
 		return begun, err
 	}
-	if !s.h.has(cwd) {
+	if !s.h.Has(cwd) {
 		w, err := s.h.pick(ctx, cwd)
 		if err != nil {
 			return begun, err

@@ -254,7 +254,7 @@ func (h *Host) tend(ctx context.Context, root troupe.SessionID, r store.Record) 
 	case Asleep, Over:
 		return false, h.forget(ctx, r)
 	case Rests:
-		if now.Sub(h.rests(root, now)) < restsAfter && !h.drains() {
+		if now.Sub(h.rests(root, now)) < restsAfter && !h.Drains() {
 			return true, nil
 		}
 		if left, err := h.o.System.Leave(ctx, root); err != nil || !left {
@@ -269,7 +269,7 @@ func (h *Host) tend(ctx context.Context, root troupe.SessionID, r store.Record) 
 		}
 		return true, nil
 	case Left:
-		if h.has(cwd) && v.Parked == "" && !h.pausedAt(cwd) {
+		if h.Has(cwd) && v.Parked == "" && !h.pausedAt(cwd) {
 			h.beside(root, func() error { return h.take(ctx, root, r, v) })
 			return true, nil
 		}
@@ -297,11 +297,11 @@ func (h *Host) beside(root troupe.SessionID, take func() error) {
 	})
 }
 
-// has reports whether this process has a folder, and takes on what works there.
-func (h *Host) has(cwd string) bool { return troupe.WithinAny(cwd, h.o.Folders) && !h.drains() }
+// Has reports whether this process has a folder, and takes on what works there.
+func (h *Host) Has(cwd string) bool { return troupe.WithinAny(cwd, h.o.Folders) && !h.Drains() }
 
-// drains reports whether this process takes on nothing any more.
-func (h *Host) drains() bool {
+// Drains reports whether this process takes on nothing any more.
+func (h *Host) Drains() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.draining

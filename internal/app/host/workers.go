@@ -122,6 +122,18 @@ func workers(ctx context.Context, records store.Records, trees Trees) ([]announc
 	return out, nil
 }
 
+// Serving are the folders of each process that takes on what works there.
+func Serving(ctx context.Context, records store.Records, trees Trees) ([][]string, error) {
+	all, err := workers(ctx, records, trees)
+	out := make([][]string, 0, len(all))
+	for _, w := range all {
+		if w.Draining == nil {
+			out = append(out, w.Folders)
+		}
+	}
+	return out, err
+}
+
 // pick is one of the workers that have a folder.
 func (h *Host) pick(ctx context.Context, cwd string) (worker, error) {
 	all, err := workers(ctx, h.o.Records, h.o.Trees)

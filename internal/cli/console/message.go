@@ -34,8 +34,13 @@ func MessageFrom(m troupe.AgentMessage) string {
 
 // Person names who has said something: a user of a server by name; the one person of a home is any.
 func Person(c *troupe.Caller) string {
-	if c == nil || c.Surface != troupe.SurfaceServer {
-		return "a person"
+	switch {
+	case c != nil && c.Surface == troupe.SurfaceServer:
+		return Line(c.Name, 64)
+	case c != nil && c.Surface == troupe.SurfaceSchedule && c.Right == troupe.RightOwner:
+		return "a schedule"
+	case c != nil && c.Surface == troupe.SurfaceSchedule:
+		return "a schedule of " + Line(c.Name, 64)
 	}
-	return Line(c.Name, 64)
+	return "a person"
 }

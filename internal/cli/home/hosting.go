@@ -14,6 +14,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/app"
 	"github.com/troupe-dev/troupe/internal/app/host"
 	"github.com/troupe-dev/troupe/internal/app/people"
+	"github.com/troupe-dev/troupe/internal/app/schedule"
 	"github.com/troupe-dev/troupe/internal/client"
 	"github.com/troupe-dev/troupe/internal/httpd"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -25,6 +26,7 @@ type hosting struct {
 	people *people.People
 	secret string // by which these processes know each other
 	host   atomic.Pointer[host.Host]
+	keeper *schedule.Keeper // begins what is scheduled; nil: it is not announced
 }
 
 // openHosting opens a home and begins to keep its sessions going. bound are the folders in which its users' agents
@@ -89,16 +91,22 @@ func inTheClear(address string) bool {
 	return err != nil || u.Scheme != "https" && !isHere(u.Hostname())
 }
 
-// announce says to the other processes of the database which folders this one has.
+// announce says to the other processes of the database which folders this one has, and begins what is scheduled there.
 func (h *hosting) announce(ctx context.Context) (troupe.Owner, error) {
 	owner, err := app.Ready(ctx, h.app)
 	if err == nil {
 		err = h.host.Load().Announce(ctx, owner)
 	}
+	if err == nil {
+		h.keeper = app.KeepSchedules(ctx, h.app, owner.ID, h.host.Load(), h.as)
+	}
 	return owner, err
 }
 
 func (h *hosting) close(ctx context.Context) error {
+	if h.keeper != nil {
+		h.keeper.Close()
+	}
 	return errors.Join(h.host.Load().Close(ctx), h.app.Close())
 }
 

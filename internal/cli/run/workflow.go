@@ -20,8 +20,14 @@ const agentWorkflow = "workflow"
 // headlessOnly makes a command that was configured as the one that runs prompts one that runs a prompt of its own: the
 // flags that choose another session or prompt mean nothing to it, nor do those that are named.
 func headlessOnly(cmd *cobra.Command, name string, not ...string) {
-	not = append(not, "print", "input-format", "output-schema", "agent", "coordinator", "continue", "resume",
-		"take-over", "append-system-prompt", "worktree")
+	without(cmd, name, append(not, "print", "input-format", "output-schema", "agent", "coordinator", "continue",
+		"resume",
+		"take-over", "append-system-prompt", "worktree")...)
+}
+
+// without has a command that was configured as the one that runs prompts hold no conversation, and take none of some
+// flags.
+func without(cmd *cobra.Command, name string, not ...string) {
 	for _, flag := range not {
 		cmd.Flags().Lookup(flag).Hidden = true
 	}

@@ -1,0 +1,429 @@
+package schedule
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/app/host"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+const (
+	lookEvery = time.Second
+	// othersWithin is how long what is due is left to processes that have its folder, before another one says that none
+	// has.
+	othersWithin = 10 * time.Second
+	mostBirths   = 8
+	// bornWithin is how long a birth may take.
+	bornWithin = 2 * time.Minute
+	// mostFailed is how often in a row none may begin before a schedule is paused.
+	mostFailed = 3
+)
+
+// Users are the users of a server.
+type Users interface {
+	Users(ctx context.Context) ([]wire.User, error)
+}
+
+// Host says what a process takes on.
+type Host interface {
+	Has(folder string) bool
+	Drains() bool // it takes on nothing any more
+}
+
+// Options are what a Keeper needs.
+type Options struct {
+	Records store.Records
+	Trees   Trees
+	Users   Users
+	Now     func() time.Time
+	Log     *slog.Logger
+	// Owner is how others know this process.
+	Owner troupe.OwnerID
+	Host  Host
+	// As is the api for a caller: what is begun with it is kept going.
+	As func(troupe.Caller) api.API
+	// Note notes that a run is about to begin, and end what came of it.
+	Note func(ctx context.Context, c troupe.Caller, b wire.Begin) (end func(context.Context, error), err error)
+}
+
+// Keeper is this process as one that begins what is due.
+type Keeper struct {
+	o      Options
+	all    *Schedules
+	cancel context.CancelFunc
+	ended  chan struct{}
+
+	births sync.WaitGroup
+	mu     sync.Mutex
+	bears  map[string]bool // whose claims are being carried out
+
+	// Of the goroutine that looks: since when it has seen what is due and not done, and the records as they were.
+	due   map[string]time.Time
+	plans map[int64]plan
+}
+
+// Keep begins to begin what is due.
+func Keep(ctx context.Context, o Options) *Keeper {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	k := &Keeper{o: o, all: New(o.Records, o.Trees, o.Now), cancel: cancel, ended: make(chan struct{}),
+		bears: map[string]bool{}, due: map[string]time.Time{}, plans: map[int64]plan{}}
+	go k.run(ctx)
+	return k
+}
+
+// Close ends the looking. What it was about to begin is begun by another process, or by the next one.
+func (k *Keeper) Close() {
+	k.cancel()
+	<-k.ended
+	k.births.Wait()
+}
+
+func (k *Keeper) run(ctx context.Context) {
+	defer close(k.ended)
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		if err := k.look(ctx); err != nil && ctx.Err() == nil {
+			k.o.Log.Warn("look at what is to begin by itself", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// look looks at every record once. What is wrong with one keeps no other from being begun.
+func (k *Keeper) look(ctx context.Context) error {
+	if k.o.Host.Drains() {
+		return nil
+	}
+	all, err := k.o.Records.Records(ctx, kind, "", 0)
+	if err != nil {
+		return err
+	}
+	plans := make(map[int64]plan, len(all))
+	for _, r := range all {
+		p, known := k.plans[r.Version]
+		if !known {
+			if p, err = planOf(r); err != nil {
+				k.o.Log.Warn("read a schedule", "err", err)
+				continue
+			}
+		}
+		plans[r.Version] = p
+		if !p.isDue(k.o.Now()) || k.isBearing(r.Key) {
+			delete(k.due, r.Key)
+			continue
+		}
+		// Where another process or a person was faster, the next look sees what they wrote.
+		if err := k.tend(ctx, r, p); err != nil && ctx.Err() == nil && !errors.Is(err, troupe.ErrChanged) {
+			k.o.Log.Warn("begin what is scheduled", "schedule", r.Key, "err", err)
+		}
+	}
+	k.plans = plans
+	return nil
+}
+
+// tend does what is due. A plan is this look's own: what it shares with the one that is kept is never changed in place.
+func (k *Keeper) tend(ctx context.Context, r store.Record, p plan) error {
+	goesOn, err := k.goesOn(ctx, p.Latest)
+	if err != nil {
+		return err
+	}
+	has := k.o.Host.Has(p.Begin.Cwd)
+	if !has && !k.othersHadTime(r.Key, goesOn && p.Claim == nil) {
+		return nil
+	}
+	if p.Claim != nil {
+		return k.takeOver(ctx, r, p, has)
+	}
+	changed, err := p.collect(k.o.Now().UTC(), goesOn)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(p.Owed) == 0:
+	case !goesOn || p.Overlap == wire.OverlapAllow:
+		return k.claim(ctx, r, p, has)
+	case p.Overlap == wire.OverlapCancel && !p.Stopped:
+		if changed { // what waits is written before anything is stopped for it
+			if err := k.all.write(ctx, &r, p); err != nil {
+				return err
+			}
+		}
+		p.Stopped, changed = true, true
+		err = k.stop(ctx, p)
+		if err != nil {
+			p.fail(p.Owed[0], "the last run could not be stopped: "+reason(err))
+			p.Owed = nil
+		}
+	}
+	if !changed {
+		return nil
+	}
+	return k.all.write(ctx, &r, p)
+}
+
+// othersHadTime reports whether processes that have a folder have had the time to begin what is due there. waits: it is
+// not to begin yet.
+func (k *Keeper) othersHadTime(name string, waits bool) bool {
+	if waits {
+		delete(k.due, name)
+		return false
+	}
+	if _, known := k.due[name]; !known {
+		k.due[name] = time.Now()
+	}
+	return time.Since(k.due[name]) >= othersWithin
+}
+
+// stop has the last run stop, for the one that waits.
+func (k *Keeper) stop(ctx context.Context, p plan) error {
+	c, err := k.caller(ctx, p)
+	if err != nil {
+		return err
+	}
+	return k.o.As(c).Stop(ctx, p.Latest, wire.Stop{Now: true, Tree: true})
+}
+
+// goesOn reports whether a run is not over.
+func (k *Keeper) goesOn(ctx context.Context, root troupe.SessionID) (bool, error) {
+	if root == "" {
+		return false, nil
+	}
+	s, _, err := k.o.Trees.Standing(ctx, root)
+	return s == host.Here || s == host.There || s == host.Left, err
+}
+
+// claim takes the first moment that is owed, unless something is against it, and begins its run.
+func (k *Keeper) claim(ctx context.Context, r store.Record, p plan, has bool) error {
+	at := p.Owed[0]
+	p.Owed, p.Stopped = p.Owed[1:], false
+	b, why, err := k.room(ctx, &p)
+	if err != nil {
+		return err
+	}
+	if !has {
+		p.fail(at, "no process has the folder "+p.Begin.Cwd)
+		return k.all.write(ctx, &r, p)
+	}
+	if why != "" {
+		p.Last = &wire.ScheduleRun{At: at, Why: why}
+		return k.all.write(ctx, &r, p)
+	}
+	if b.ID, err = troupe.NewRootID(rand.Reader); err != nil {
+		return err
+	}
+	p.Claim = &claim{Root: b.ID, At: at, Owner: k.o.Owner, begun: b}
+	if err := k.all.write(ctx, &r, p); err != nil {
+		return err
+	}
+	k.beside(ctx, p)
+	return nil
+}
+
+// beside carries a claim out beside the looking. For one that finds no place a later look does.
+func (k *Keeper) beside(ctx context.Context, p plan) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.bears) >= mostBirths {
+		return
+	}
+	k.bears[p.Name] = true
+	k.births.Go(func() {
+		if err := k.carryOut(ctx, p); err != nil && ctx.Err() == nil {
+			k.o.Log.Warn("begin what is scheduled", "schedule", p.Name, "err", err)
+		}
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		delete(k.bears, p.Name)
+	})
+}
+
+func (k *Keeper) isBearing(name string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.bears[name]
+}
+
+// room says what a run may cost, or why none may begin today.
+func (k *Keeper) room(ctx context.Context, p *plan) (b begun, why string, err error) {
+	_, zone, err := momentsOf(p.When, p.Since)
+	if err != nil {
+		return b, "", err
+	}
+	if day := dayOf(k.o.Now(), zone); p.Day != day {
+		p.Day, p.Today = day, nil
+	}
+	b.Most = troupe.Dollars(p.Begin.MaxUSD)
+	if most := p.MaxRunsPerDay; most > 0 && len(p.Today) >= most {
+		return b, fmt.Sprintf("%d runs have begun today, and no more may", most), nil
+	}
+	most := troupe.Dollars(p.MaxCostPerDay)
+	if most == 0 {
+		return b, "", nil
+	}
+	var sum troupe.Money
+	for _, x := range p.Today {
+		spent, status, cause, err := k.o.Trees.Spent(ctx, x.ID)
+		switch {
+		case err != nil:
+			return b, "", err
+		case x.Rest && cause == troupe.CauseLimit:
+			spent = most // it was given all that was left, and it was not enough
+		case status.Live():
+			spent = max(spent, x.Most)
+		}
+		sum += spent
+	}
+	if sum >= most {
+		return b, fmt.Sprintf("what has begun today costs %v, and no more may", most), nil
+	}
+	if left := most - sum; b.Most == 0 || b.Most > left {
+		b.Most, b.Rest = left, true
+	}
+	return b, "", nil
+}
+
+// takeOver carries out what was claimed and is not known to have been begun.
+func (k *Keeper) takeOver(ctx context.Context, r store.Record, p plan, has bool) error {
+	c := *p.Claim
+	if c.Owner != k.o.Owner {
+		alive, err := k.o.Trees.Alive(ctx, c.Owner)
+		if err != nil || alive {
+			return err
+		}
+		c.Owner = k.o.Owner
+		p.Claim = &c
+		if err := k.all.write(ctx, &r, p); err != nil {
+			return err
+		}
+	}
+	if !has {
+		return k.settle(ctx, p.Name, c, errors.New("no process has the folder "+p.Begin.Cwd))
+	}
+	k.beside(ctx, p)
+	return nil
+}
+
+// carryOut begins what is claimed, unless it was born.
+func (k *Keeper) carryOut(ctx context.Context, p plan) error {
+	born := func() (bool, error) {
+		s, _, err := k.o.Trees.Standing(ctx, p.Claim.Root)
+		return s != host.Unborn, err
+	}
+	is, err := born()
+	if err != nil {
+		return err
+	}
+	var failed error
+	if !is {
+		if failed = k.begin(ctx, p); failed != nil { // it may have been born for all that
+			if is, err = born(); err != nil {
+				return err
+			} else if is {
+				failed = nil
+			}
+		}
+	}
+	// Where this process ends, nothing can be written any more: who comes next begins it.
+	return k.settle(ctx, p.Name, *p.Claim, failed)
+}
+
+// settle writes what came of a claim, beside what was changed meanwhile.
+func (k *Keeper) settle(ctx context.Context, name string, c claim, failed error) error {
+	for {
+		r, p, err := k.all.read(ctx, name)
+		if err != nil {
+			if errors.Is(err, troupe.ErrNotFound) {
+				return nil
+			}
+			return err
+		}
+		if p.Claim == nil || p.Claim.Root != c.Root {
+			return nil
+		}
+		p.Claim = nil
+		switch {
+		case errors.Is(failed, troupe.ErrBlocked): // an admin has paused the folder
+			p.Last = &wire.ScheduleRun{At: c.At, Why: reason(failed)}
+		case failed != nil:
+			p.fail(c.At, reason(failed))
+		default:
+			p.Latest, p.Failed, p.Last = c.Root, 0, &wire.ScheduleRun{At: c.At, Root: c.Root}
+			p.Today = append(p.Today, c.begun)
+		}
+		if err := k.all.write(ctx, &r, p); !errors.Is(err, troupe.ErrChanged) {
+			return err
+		}
+	}
+}
+
+// reason is an error on one line.
+func reason(err error) string {
+	if user, ok := errors.AsType[*troupe.UserError](err); ok {
+		return user.Problem
+	}
+	return err.Error()
+}
+
+// begin begins a run as the user of its schedule may begin one now.
+func (k *Keeper) begin(ctx context.Context, p plan) error {
+	caller, err := k.caller(ctx, p)
+	if err != nil {
+		return err
+	}
+	b := p.Begin
+	for _, needs := range []troupe.Right{troupe.RightOperator, b.Needs()} {
+		if needs != "" && !caller.Right.Covers(needs) {
+			return fmt.Errorf("it takes the right %q, and %s has %q", needs, p.By, caller.Right)
+		}
+	}
+	real, err := filepath.EvalSymlinks(b.Cwd)
+	if err != nil {
+		return fmt.Errorf("the folder is not to be had: %w", err)
+	}
+	if !k.o.Host.Has(real) {
+		return fmt.Errorf("%s leads to %s, which is in no folder of the server", b.Cwd, real)
+	}
+	b.Root, b.Cwd, b.MaxUSD = p.Claim.Root, real, p.Claim.Most.Dollars()
+	ctx, cancel := context.WithTimeout(ctx, bornWithin)
+	defer cancel()
+	end, err := k.o.Note(ctx, caller, b)
+	if err == nil {
+		_, err = k.o.As(caller).Begin(ctx, b)
+		end(ctx, err)
+	}
+	return err
+}
+
+// caller is the user of a schedule, with the right that they have now.
+func (k *Keeper) caller(ctx context.Context, p plan) (troupe.Caller, error) {
+	c := troupe.Caller{Name: p.By, Right: troupe.RightOwner, Surface: troupe.SurfaceSchedule}
+	if p.Owner {
+		return c, nil
+	}
+	all, err := k.o.Users.Users(ctx)
+	if err != nil {
+		return c, err
+	}
+	for _, u := range all {
+		if u.Name == p.By {
+			c.Right = u.Right
+			return c, nil
+		}
+	}
+	return c, fmt.Errorf("%s is no user of this server any more", p.By)
+}
