@@ -32,7 +32,7 @@ const (
 		usage +
 		` turns tool_uses} duration_ms silent_ms workspace` + place + ` output:output stopped structured:json ` +
 		flags +
-		` verified{session name verdict why text ` + command + ` ` + flags + `} unchecked team left earlier}`
+		` verified{session name verdict why text ` + command + ` ` + flags + `} unchecked team left earlier vocabulary}`
 	item = `{id subject description active_form status owner by blocked_by comments{by text}}`
 	wish = `create{subject description active_form} update{item subject description active_form owner status ` +
 		`add_blocks add_blocked_by comment} query{item}`
@@ -42,7 +42,7 @@ const (
 		`approve waited_ms streak chatter until:time} board{` + coord + ` by ` + wish + ` text failed} quiet}`
 	role = `{type description prompt tools deferred model effort mode limits{max_turns max_tokens max_cost max_time} ` +
 		`sandbox starts color omit_instructions initial_prompt background workspace merge coordinates workflow team ` +
-		`output_schema:json writes verify fork notes}`
+		`output_schema:json writes verify fork notes vocabulary}`
 )
 
 // carried is what comes of each kind of event. A kind with nothing is left out of the log, and one that is not here
