@@ -39,7 +39,8 @@ func messaged(out *troupe.ToolFinished, l *letter) {
 	out.Result.Blocks = []troupe.Block{troupe.Text(turn.RenderSubagent(to, status))}
 }
 
-// getSubagents answers get_subagents: the list, or all about one. An end that nobody has been told of is read by it.
+// getSubagents answers get_subagents: the list, or all about one. Asked for one whose end the session was not told yet,
+// it tells that; a list says of it that it runs.
 func getSubagents(ctx context.Context, ts *tasks, c turn.Call, in troupe.TaskQuery) error {
 	var kids []troupe.Session
 	err := ts.a.h.d.Store.View(context.WithoutCancel(ctx), func(r store.Reader) (err error) {
@@ -48,6 +49,12 @@ func getSubagents(ctx context.Context, ts *tasks, c turn.Call, in troupe.TaskQue
 	})
 	if err != nil {
 		return fmt.Errorf("list the agents of session %s: %w", ts.a.id, err)
+	}
+	rows := slices.Clone(kids)
+	for i := range kids {
+		if t, ok := ts.a.st.Task(string(kids[i].ID)); ok && t.Status == troupe.TaskRunning && kids[i].Status.Ended() {
+			kids[i].Status = troupe.Running // as far as the session was told
+		}
 	}
 	if in.Task == "" {
 		kids = slices.DeleteFunc(kids, func(s troupe.Session) bool { return !in.Only.Meets(s.Status) })
@@ -61,7 +68,7 @@ func getSubagents(ctx context.Context, ts *tasks, c turn.Call, in troupe.TaskQue
 	}
 	s := kids[i]
 	if m, ok := unreadEnd(ts, c, troupe.TaskID(s.ID)); ok {
-		return readEnd(ctx, ts, m, resultOf(c, turn.RenderSubagentInFull(s, m.Ended), false))
+		return readEnd(ctx, ts, m, resultOf(c, turn.RenderSubagentInFull(rows[i], m.Ended), false))
 	}
 	var end *troupe.Outcome
 	if t, ok := ts.a.st.Task(string(s.ID)); ok && t.Status != troupe.TaskRunning && s.Status.Ended() {
