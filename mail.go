@@ -176,6 +176,8 @@ type AsTold struct {
 	Left bool `json:"left,omitempty"`
 	// Earlier is set where the end is told after the receiver has had the agent begin a later run.
 	Earlier bool `json:"earlier,omitempty"`
+	// Vocabulary is the one of the receiver, in whose words it is told; "" is VocabularyAgents.
+	Vocabulary Vocabulary `json:"vocabulary,omitempty"`
 }
 
 // OfTask reports whether mail of this kind tells a session of a task of its own. It is no words: a session that came to

@@ -40,6 +40,8 @@ type Profile struct {
 	Skills []string `json:"skills,omitempty"`
 	// Memory is what it keeps for agents of its type; nil: nothing.
 	Memory *Memory `json:"memory,omitempty"`
+	// Vocabulary is in which words it deals with agents of its own; "" is VocabularyAgents.
+	Vocabulary Vocabulary `json:"vocabulary,omitempty"`
 }
 
 // Beginning is what a profile says of a session's beginning alone.

@@ -100,6 +100,8 @@ type TaskQuery struct {
 	Task    string // an id, or an agent's name
 	Block   bool   // wait for its end
 	Timeout time.Duration
+	// Only are the statuses of sub-agents that the list is of; "" is all.
+	Only SubagentFilter
 }
 
 // TaskStop is the input of the tool of that name: it ends a task now.

@@ -27,6 +27,8 @@ type ToolFacts struct {
 	Argument Argument
 	// Like names the tool whose rules hold for this one too: Read for Grep.
 	Like string
+	// Vocabulary is the one that the tool is a word of; "": all agents can have it, whichever they have.
+	Vocabulary Vocabulary
 	// Overwrites: what a file held before does not matter to a call that changes it.
 	Overwrites bool
 	// Doing says what a call does with its path, for people: "reading".
@@ -252,6 +254,8 @@ type Spawn struct {
 	Writes []string
 	// Verify: a Verification agent checks what it changed, before its result is handed over.
 	Verify bool
+	// Subagent is what a call of spawn_subagent says besides; the zero value: another tool asks for the birth.
+	Subagent SubagentSpawn
 }
 
 // Settled is the call with what it leaves open: where it names no type and asks for nothing that a fork cannot have, it

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -129,16 +130,22 @@ func (x *explainer) judge(c wire.Call) wire.Verdict {
 
 // checkType refuses a call for an agent of a type that there is not.
 func (x *explainer) checkType(c wire.Call) error {
-	if c.Tool != "Agent" {
+	if x.tools.Schedule(c.Tool) != troupe.Birth {
 		return nil
 	}
 	var in struct {
-		Type string `json:"subagent_type"`
+		Type   string `json:"subagent_type"`
+		Config struct {
+			Agent    string `json:"agent_id"`
+			Template string `json:"template"`
+		} `json:"config"`
 	}
-	if json.Unmarshal(c.Input, &in) != nil || in.Type == "" {
+	err := json.Unmarshal(c.Input, &in)
+	kind := cmp.Or(in.Type, in.Config.Agent, in.Config.Template)
+	if err != nil || kind == "" {
 		return nil // what is missing is judged as missing
 	}
-	_, err := x.profiles.Resolve(troupe.Session{Model: x.main.Model, Cwd: x.request.Cwd}, troupe.Spawn{Type: in.Type})
+	_, err = x.profiles.Resolve(troupe.Session{Model: x.main.Model, Cwd: x.request.Cwd}, troupe.Spawn{Type: kind})
 	return err
 }
 

@@ -472,6 +472,6 @@ func (p *profiles) Workers(allowed func(kind string) bool) string {
 }
 
 // Describe implements session.Roles.
-func (p *profiles) Describe(allowed func(kind string) bool, room int) string {
-	return profile.Describe(p.kinds(), allowed, room) + p.workflows(allowed)
+func (p *profiles) Describe(v troupe.Vocabulary, allowed func(kind string) bool, room int) string {
+	return profile.Describe(p.kinds(), v, allowed, room) + p.workflows(allowed)
 }

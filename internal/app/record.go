@@ -17,6 +17,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/model/replay"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/tool/agent"
+	"github.com/troupe-dev/troupe/internal/tool/subagent"
 	"github.com/troupe-dev/troupe/internal/turn"
 )
 
@@ -445,8 +446,12 @@ func (s *recorder) finished(e troupe.Event, b troupe.ToolFinished) {
 		Verdict: s.verdicts[at],
 	}
 	if t.Background && b.Task.Kind.OfSession() && b.Task.Coord == at {
-		in, err := agent.Decode(t.Input)
-		t.Moved = err == nil && !in.Background && b.Name == agent.Name
+		decode := agent.Decode
+		if b.Name == subagent.Spawn {
+			decode = subagent.Decode
+		}
+		in, err := decode(t.Input)
+		t.Moved = err == nil && !in.Background && (b.Name == agent.Name || b.Name == subagent.Spawn)
 	}
 	s.tools[at] = t
 	s.ended(b.Outcome)

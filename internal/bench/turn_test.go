@@ -143,7 +143,7 @@ func (m *encoding) Resolve(troupe.Session, troupe.Spawn) (troupe.Profile, error)
 	return troupe.Profile{}, troupe.ErrNotFound
 }
 
-func (m *encoding) Describe(func(string) bool, int) string { return "" }
+func (m *encoding) Describe(troupe.Vocabulary, func(string) bool, int) string { return "" }
 
 func (m *encoding) Workers(func(string) bool) string { return "" }
 

@@ -89,6 +89,8 @@ type Layer struct {
 	MayHaveAgents bool
 	// Member: it is a member of a team.
 	Member bool
+	// Vocabulary is in which words it deals with agents of its own.
+	Vocabulary troupe.Vocabulary
 	// Sandbox is the most that commands are left, here and below; "" is no bound of its own.
 	Sandbox troupe.Level
 	// Plan is the file that it may write its plan to while it is in plan mode; "" if it has none.

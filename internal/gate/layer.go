@@ -16,7 +16,7 @@ func (t *Tools) LayerOf(agent string, p troupe.Profile, granted troupe.Authority
 	l := Layer{
 		Agent: agent, Mode: granted.Mode, Offered: p.Tools, Sandbox: p.Sandbox, Starts: p.Starts,
 		UserDefined: p.Source != troupe.BuiltIn, MayHaveAgents: mayHaveAgents, Background: background,
-		Member: p.Team != "",
+		Member: p.Team != "", Vocabulary: p.Vocabulary,
 	}
 	l.Memory = p.Memory
 	if granted.Planning != nil {

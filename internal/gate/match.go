@@ -19,7 +19,7 @@ func matchesCall(r *rule.Rule, c *call) bool {
 	case rule.KindCommand:
 		return c.isCommand() && matchesCommand(r, c)
 	case rule.KindName:
-		return (c.tool == r.Tool || c.agent != "" && c.facts.Argument != troupe.SkillArgument &&
+		return (c.tool == r.Tool || r.IsLike(c.facts) || c.agent != "" && c.facts.Argument != troupe.SkillArgument &&
 			c.facts.Argument != troupe.ReceiverArgument &&
 			r.Facts.Argument == troupe.AgentArgument) && (r.NamesOne(c.agent) || c.agent == "")
 	case rule.KindPath:
@@ -58,7 +58,7 @@ func allowsAll(r *rule.Rule, c *call) bool {
 	case rule.KindTool:
 		return r.AllowsTool(c.facts)
 	case rule.KindName:
-		return c.tool == r.Tool && c.agent != "" && r.NamesOne(c.agent)
+		return (c.tool == r.Tool || r.IsLike(c.facts)) && c.agent != "" && r.NamesOne(c.agent)
 	case rule.KindDomain:
 		return c.tool == r.Tool && c.url != "" && !c.host.Unsure && !c.host.User && !c.host.Tells &&
 			r.Host.Match(c.host)

@@ -101,7 +101,7 @@ func withheld(chain []Layer, tool *troupe.ToolFacts) string {
 		}
 		why := "does not have the tool " + tool.Name
 		switch {
-		case f.name == "definition" && tool.Schedule == troupe.Birth:
+		case f.name == "definition" && tool.Schedule == troupe.Birth && l.Vocabulary.Has(*tool):
 			why += ": agents of its type start none of their own; do the work yourself, or say in your answer what " +
 				"is left for others"
 		case f.name != "definition":

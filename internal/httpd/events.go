@@ -39,32 +39,45 @@ type eventsInput struct {
 	After  int64    `query:"after" minimum:"0" doc:"Only events behind this number; of the session itself"`
 	Limit  int      `query:"limit" default:"200" minimum:"1" maximum:"1000" doc:"How many at the most; a stream and a tree have no limit"`
 	Tree   bool     `query:"tree" doc:"The events of all sessions of its tree"`
+	Subs   bool     `query:"subagents" doc:"Of a stream: what becomes of its sub-agents too, as messages named subagent.spawned, subagent.progress, subagent.completed, subagent.failed and subagent.cancelled"`
 	Cursor []string `query:"cursor" doc:"For a tree: SESSION:SEQ, what of each session was seen already, parted by commas"`
-	Last   string   `header:"Last-Event-ID" maxLength:"64" doc:"SESSION:SEQ of the last event a stream brought; it goes on behind it. Of a tree's other sessions it begins at the start, unless cursor says more"`
+	Last   string   `header:"Last-Event-ID" maxLength:"64" doc:"The id of the last message a stream brought; it goes on behind it. Of a tree's other sessions it begins at the start, unless cursor says more"`
 	Accept string   `header:"Accept" hidden:"true"`
 }
 
-// cursor is a place in the log of one session.
+// cursor is a place in the log of one session. Told is how many messages about sub-agents were sent of the event
+// behind it.
 type cursor struct {
 	session troupe.SessionID
 	seq     int64
+	told    int
 }
 
-func (c cursor) String() string { return fmt.Sprintf("%s:%d", c.session, c.seq) }
+func (c cursor) String() string {
+	if c.told > 0 {
+		return fmt.Sprintf("%s:%d/%d", c.session, c.seq, c.told)
+	}
+	return fmt.Sprintf("%s:%d", c.session, c.seq)
+}
 
-// parseCursor reads SESSION:SEQ.
+// parseCursor reads SESSION:SEQ, or SESSION:SEQ/TOLD.
 func parseCursor(s string) (cursor, error) {
 	name, number, _ := strings.Cut(s, ":")
+	number, more, within := strings.Cut(number, "/")
 	id, ok := troupe.ParseSessionID(name)
 	seq, err := strconv.ParseInt(number, 10, 64)
-	if !ok || err != nil || seq < 0 {
+	told := 0
+	if within && err == nil {
+		told, err = strconv.Atoi(more)
+	}
+	if !ok || err != nil || seq < 0 || told < 0 {
 		return cursor{}, &troupe.UserError{
 			Problem: fmt.Sprintf("%q is not a place in a log", s),
 			Hint:    "A place is a whole session id, a colon and the number of an event: 7k3f00000000:12",
 			Code:    troupe.ExitUsage,
 		}
 	}
-	return cursor{id, seq}, nil
+	return cursor{id, seq, told}, nil
 }
 
 // places collects what a request says of events that were seen already.
@@ -91,9 +104,13 @@ func (o *operations) events(h huma.API) {
 	op.Description += " With `Accept: text/event-stream` the answer is a stream: every event from where the request " +
 		"says, then those that come, each as one message whose id is SESSION:SEQ. Messages without a name are events " +
 		"of the log; `delta` is a piece of a reply on its way; ignore named ones you do not know. A reader that was " +
-		"cut off sends Last-Event-ID (browsers do by themselves) and misses nothing."
+		"cut off sends Last-Event-ID (browsers do by themselves) and misses nothing. With `subagents` each event " +
+		"that " +
+		"begins or ends a sub-agent comes behind a message about that, whose id says so (SESSION:SEQ/N); " +
+		"`subagent.progress` comes at most once a second for each, and has no id."
 	schemas := h.OpenAPI().Components.Schemas
 	schemas.Schema(reflect.TypeFor[wire.Delta](), true, "Delta")
+	schemas.Schema(reflect.TypeFor[wire.Subagent](), true, "Subagent")
 	op.Responses["200"] = &huma.Response{
 		Description: "Events, each session's in order",
 		Headers: map[string]*huma.Param{rootHeader: {Description: "The main agent of the session's tree",
@@ -101,7 +118,7 @@ func (o *operations) events(h huma.API) {
 		Content: map[string]*huma.MediaType{
 			"application/json": {Schema: schemas.Schema(reflect.TypeFor[[]wire.Event](), true, "Events")},
 			streamType: {Schema: &huma.Schema{Type: huma.TypeString,
-				Description: "The data of each message is an Event, or a Delta"}},
+				Description: "The data of each message is an Event, a Delta or a Subagent"}},
 		},
 	}
 	huma.Register(h, op, func(ctx context.Context, in *eventsInput) (*huma.StreamResponse, error) {
@@ -122,7 +139,14 @@ func (o *operations) events(h huma.API) {
 			if in.Tree {
 				f.Only = ""
 			}
-			return &huma.StreamResponse{Body: func(hc huma.Context) { o.stream(hc, a, f) }}, nil
+			var x *subagents
+			if in.Subs {
+				x = &subagents{api: a, of: s.ID, tree: in.Tree}
+				if c, err := parseCursor(in.Last); err == nil && c.session == s.ID && c.seq == seen[s.ID] {
+					x.told = c.told
+				}
+			}
+			return &huma.StreamResponse{Body: func(hc huma.Context) { o.stream(hc, a, f, x) }}, nil
 		}
 		var page []troupe.Event
 		if in.Tree {
@@ -159,7 +183,7 @@ func tree(ctx context.Context, a api.API, f wire.Follow) ([]troupe.Event, error)
 }
 
 // stream writes what happens, until the reader or the server goes away.
-func (o *operations) stream(hc huma.Context, a api.API, f wire.Follow) {
+func (o *operations) stream(hc huma.Context, a api.API, f wire.Follow, x *subagents) {
 	ctx, cancel := o.streaming(hc.Context())
 	defer cancel()
 	_, w := humago.Unwrap(hc)
@@ -172,14 +196,19 @@ func (o *operations) stream(hc huma.Context, a api.API, f wire.Follow) {
 	if out.send([]byte("retry: 1000\n\n")) != nil {
 		return // writing failed because the reader has gone: there is no one to tell
 	}
-	if err := relay(ctx, a, f, out); err != nil && ctx.Err() == nil {
+	if err := relay(ctx, a, f, x, out); err != nil && ctx.Err() == nil {
 		// The headers are out; the reader learns it as a message of its own kind.
 		_ = out.problem(wire.NewProblem(err))
 	}
 }
 
 // relay returns what went wrong with the following; nil if the reader has gone.
-func relay(ctx context.Context, a api.API, f wire.Follow, out *flusher) error {
+func relay(ctx context.Context, a api.API, f wire.Follow, x *subagents, out *flusher) error {
+	if x != nil {
+		if err := x.begin(ctx, &f); err != nil {
+			return err
+		}
+	}
 	s, err := a.Follow(ctx, f)
 	if err != nil {
 		return err
@@ -188,10 +217,10 @@ func relay(ctx context.Context, a api.API, f wire.Follow, out *flusher) error {
 	var b wire.Batch
 	b.Events, err = s.Rest(ctx)
 	for err == nil && ctx.Err() == nil {
-		if out.batch(b) != nil {
-			return nil //nolint:nilerr // the reader has gone
+		if out.batch(ctx, b, x) != nil {
+			return x.failed() // nil: the reader has gone
 		}
-		b, err = next(ctx, s)
+		b, err = next(ctx, s, x.wait(time.Now(), stillHere))
 		if len(b.Events)+len(b.Deltas) == 0 && time.Since(out.last) >= stillHere &&
 			out.send([]byte(": still here\n\n")) != nil {
 			return nil
@@ -201,8 +230,8 @@ func relay(ctx context.Context, a api.API, f wire.Follow, out *flusher) error {
 }
 
 // next waits for something to tell, for as long as a reader may be left without a word.
-func next(ctx context.Context, s api.Stream) (wire.Batch, error) {
-	ctx, cancel := context.WithTimeout(ctx, stillHere)
+func next(ctx context.Context, s api.Stream, most time.Duration) (wire.Batch, error) {
+	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	return s.Next(ctx)
 }
@@ -228,37 +257,51 @@ func (f *flusher) send(b []byte) error {
 
 // batch writes a message per piece and per event. Few at a time are held as text, however many
 // there are.
-func (f *flusher) batch(b wire.Batch) error {
-	const enough = 64 << 10
+func (f *flusher) batch(ctx context.Context, b wire.Batch, x *subagents) error {
 	f.buf.Reset()
-	add := func(head string, v any, last bool) error {
-		data, err := json.Marshal(v)
-		if err != nil {
-			return err
+	for _, d := range b.Deltas {
+		if !x.sends(d.Session) {
+			continue
 		}
-		fmt.Fprintf(&f.buf, "%s\ndata: %s\n\n", head, data)
-		if f.buf.Len() < enough && !last {
-			return nil
-		}
-		err = f.send(f.buf.Bytes())
-		f.buf.Reset()
-		return err
-	}
-	for i, d := range b.Deltas {
-		if err := add("event: delta", d, i == len(b.Deltas)-1 && len(b.Events) == 0); err != nil {
+		if err := f.add("event: delta", d); err != nil {
 			return err
 		}
 	}
-	for i, e := range b.Events {
+	for _, e := range b.Events {
+		if err := x.beside(ctx, f, e); err != nil {
+			return err
+		}
+		if !x.sends(e.Session) {
+			continue
+		}
 		v, err := wire.NewEvent(e)
 		if err == nil {
-			err = add("id: "+cursor{e.Session, e.Seq}.String(), v, i == len(b.Events)-1)
+			err = f.add("id: "+cursor{session: e.Session, seq: e.Seq}.String(), v)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return nil
+	if err := x.behind(f); err != nil || f.buf.Len() == 0 {
+		return err
+	}
+	return f.send(f.buf.Bytes())
+}
+
+// add writes a message, and sends what has come together once that is enough.
+func (f *flusher) add(head string, v any) error {
+	const enough = 64 << 10
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(&f.buf, "%s\ndata: %s\n\n", head, data)
+	if f.buf.Len() < enough {
+		return nil
+	}
+	err = f.send(f.buf.Bytes())
+	f.buf.Reset()
+	return err
 }
 
 func (f *flusher) problem(p *wire.Problem) error {

@@ -104,6 +104,8 @@ func (b *builder) field(f front.Field) {
 		b.merge(f)
 	case keySchema:
 		b.outputSchema(f)
+	case keyVocabulary:
+		b.vocabulary(f)
 	case keyStyle:
 		b.def.Style = b.text(f)
 		b.styleLine = f.Line
@@ -139,6 +141,18 @@ func (b *builder) place(f front.Field, key string) {
 		return
 	}
 	b.def.Workspace = kind
+}
+
+// vocabulary reads in which words they deal with agents of their own. Of one that is not known they have none.
+func (b *builder) vocabulary(f front.Field) {
+	switch v := troupe.Vocabulary(strings.ToLower(b.text(f))); v {
+	case "", troupe.VocabularyAgents, troupe.VocabularySubagents:
+		b.def.Vocabulary = v
+	default:
+		b.def.Vocabulary = v
+		b.problem(b.at.problem(f.Line, "there is no vocabulary %q, so these agents start no others; there are %s and "+
+			"%s", v, troupe.VocabularyAgents, troupe.VocabularySubagents))
+	}
 }
 
 // merge reads what becomes of their work in a folder of their own. A word that cannot be read merges nothing.

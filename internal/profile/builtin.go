@@ -14,6 +14,9 @@ var (
 	// that people define: they all need to know these things, and their requests begin alike.
 	//go:embed prompts/common.md
 	promptCommon string
+	// promptSubagents ends the prompt of every type that has spawn_subagent.
+	//go:embed prompts/subagents.md
+	promptSubagents string
 	//go:embed prompts/main.md
 	promptMain string
 	//go:embed prompts/general-purpose.md

@@ -35,6 +35,7 @@ const (
 	keyFiles       = "filesystem"
 	keyMerge       = "merge"
 	keySchema      = "outputschema"
+	keyVocabulary  = "vocabulary"
 )
 
 // canonicalKey takes the spellings in use for one.
@@ -75,7 +76,7 @@ func keys() []string {
 	return []string{
 		keyName, keyDescription, keyWhen, keyTools, keyWithout, keyModel, keyMode, keySandbox, keyTurns, keyTokens,
 		keyInitial, keyBackground, keyColor, keySkills, keyServers, keyHooks, keyMemory, keyIsolation, keyFiles,
-		keyMerge, keySchema, keyEffort, keyNeeds, keyOmit, keyStyle, "version", "author", "tags",
+		keyMerge, keySchema, keyVocabulary, keyEffort, keyNeeds, keyOmit, keyStyle, "version", "author", "tags",
 		"category",
 	}
 }

@@ -21,11 +21,16 @@ func (d Definition) narrowed(at Place, s troupe.Spawn) (Definition, error) {
 		}
 		d.Prompt = s.Role
 	}
-	if len(s.Tools)+len(s.Without) == 0 {
+	if len(s.Tools)+len(s.Without)+len(s.Subagent.Capabilities) == 0 {
 		return d, nil
 	}
 	own := d
 	d.Tools, d.Without, d.Starts = slices.Clone(d.Tools), slices.Clone(d.Without), slices.Clone(own.Starts)
+	incapable, err := beyond(s.Subagent.Capabilities, at.Offer)
+	if err != nil {
+		return d, err
+	}
+	d.Without = append(d.Without, incapable...)
 	b := builder{loader: &loader{tools: at.Offer}, at: origin{path: "this call"}, def: &d}
 	if len(s.Tools) > 0 {
 		b.toolsLine(front.Field{Key: "tools", Value: front.Value{Kind: front.List, List: s.Tools}}, true)
@@ -51,4 +56,43 @@ func (d Definition) narrowed(at Place, s troupe.Spawn) (Definition, error) {
 		}
 	}
 	return d, nil
+}
+
+// beyond are the tools that belong to none of some capabilities, each of which is a class of tools with those below it,
+// or an MCP server; nil: there is no such bound.
+func beyond(capabilities []string, offer []troupe.ToolFacts) (out []string, err error) {
+	if capabilities == nil {
+		return nil, nil
+	}
+	most, servers := troupe.Class(-1), []string{}
+	for _, word := range capabilities {
+		switch strings.ToLower(strings.TrimSpace(word)) {
+		case "read", "read_only":
+			most = max(most, troupe.ClassRead)
+		case "edit":
+			most = max(most, troupe.ClassEdit)
+		case "exec", "full":
+			most = max(most, troupe.ClassExec)
+		default:
+			server := strings.TrimPrefix(strings.TrimSpace(word), serverPrefix)
+			if !slices.ContainsFunc(offer, func(t troupe.ToolFacts) bool { return ofServer(t, server) }) {
+				return nil, fmt.Errorf("there is no capability %q; there are read, edit, exec and the names of MCP "+
+					"servers", word)
+			}
+			servers = append(servers, server)
+		}
+	}
+	for _, t := range offer {
+		of := func(server string) bool { return ofServer(t, server) }
+		if server := strings.HasPrefix(t.Name, serverPrefix); (!server && t.Class > most || server && most <
+			troupe.ClassExec) && !slices.ContainsFunc(servers, of) {
+			out = append(out, t.Name)
+		}
+	}
+	return out, nil
+}
+
+// ofServer reports whether a tool is one of an MCP server.
+func ofServer(t troupe.ToolFacts, server string) bool {
+	return server != "" && strings.HasPrefix(t.Name, serverPrefix+server+"__")
 }

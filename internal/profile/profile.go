@@ -91,6 +91,8 @@ type Manner struct {
 	Effort troupe.Effort `json:"effort,omitempty"`
 	// Style is the output style whose text its prompt ends with.
 	Style string `json:"style,omitempty"`
+	// Vocabulary is in which words it deals with agents of its own; "" is troupe.VocabularyAgents.
+	Vocabulary troupe.Vocabulary `json:"vocabulary,omitempty"`
 }
 
 // Origin is where a definition comes from.
@@ -255,7 +257,7 @@ func (d Definition) Resolve(at Place, s troupe.Spawn) (troupe.Profile, error) {
 		Starts: d.Starts, Beginning: troupe.Beginning{InitialPrompt: d.InitialPrompt, Background: d.Background,
 			Workspace: d.Workspace, Merge: d.Merge, Coordinates: d.Coordinates},
 		Color: d.Color, Skills: d.Skills,
-		OmitInstructions: d.OmitInstructions,
+		OmitInstructions: d.OmitInstructions, Vocabulary: d.Vocabulary,
 	}
 	if note != "" {
 		p.Notes = append(p.Notes, note)
@@ -266,6 +268,9 @@ func (d Definition) Resolve(at Place, s troupe.Spawn) (troupe.Profile, error) {
 	if d.Mode != "" {
 		p.Mode = d.Mode
 	}
+	if usual := s.Subagent.UsualTurns; usual > 0 {
+		at.Limits.MaxTurns = usual
+	}
 	p.Limits.MaxTurns = d.turns(at, s.MaxTurns)
 	if d.MaxTokens > 0 && (p.Limits.MaxTokens == 0 || d.MaxTokens < p.Limits.MaxTokens) {
 		p.Limits.MaxTokens = d.MaxTokens
@@ -275,6 +280,9 @@ func (d Definition) Resolve(at Place, s troupe.Spawn) (troupe.Profile, error) {
 		if d.has(tool) {
 			p.Tools = append(p.Tools, tool.Name)
 		}
+	}
+	if d.Vocabulary == troupe.VocabularySubagents && slices.ContainsFunc(at.Offer, d.spawns) {
+		p.Prompt += "\n\n" + strings.TrimSpace(promptSubagents)
 	}
 	if p.Schema, err = d.reports(at, s); err != nil {
 		return troupe.Profile{}, err
@@ -300,11 +308,16 @@ func (d Definition) asMember(offer []troupe.ToolFacts, team string) (more []stri
 	for _, tool := range offer {
 		gets := tool.Holder == troupe.Members || tool.Holder == troupe.Correspondents ||
 			tool.Schedule == troupe.Birth && d.All
-		if team != "" && gets && !slices.Contains(d.Without, tool.Name) {
+		if team != "" && gets && d.Vocabulary.Has(tool) && !slices.Contains(d.Without, tool.Name) {
 			more = append(more, tool.Name)
 		}
 	}
 	return more
+}
+
+// spawns reports whether agents of this type get a tool that starts others.
+func (d Definition) spawns(tool troupe.ToolFacts) bool {
+	return tool.Schedule == troupe.Birth && d.has(tool)
 }
 
 // has reports whether agents of this type get a tool.
@@ -319,6 +332,8 @@ func (d Definition) Holds(tool troupe.ToolFacts) (has bool, why string) {
 	switch {
 	case tool.Holder == troupe.Reporters:
 		return false, "agents have it where their result has a schema"
+	case !d.Vocabulary.Has(tool):
+		return false, "its definition has another vocabulary for agents of its own"
 	case slices.Contains(d.Without, tool.Name):
 		return false, "disallowedTools names it"
 	case namesServer(d.Without, tool.Name):
@@ -333,7 +348,7 @@ func (d Definition) Holds(tool troupe.ToolFacts) (has bool, why string) {
 		return true, "for its memory alone"
 	case !d.All:
 		return false, "tools does not name it"
-	case tool.Schedule == troupe.Birth && d.Name != Main:
+	case tool.Schedule == troupe.Birth && d.Name != Main && d.Vocabulary != troupe.VocabularySubagents:
 		return false, "agents start others only if tools names it"
 	case tool.Holder == troupe.NamedAgents && d.Name != Main:
 		return false, "agents ask the user only if tools names it"
@@ -384,16 +399,20 @@ func (d Definition) resolveModel(at Place, wish string) (full, note string, err 
 // message, not into a tool's description, which must be the same for everybody. allowed,
 // if not nil, leaves out types that rules forbid. Where the list is longer than room, in bytes, descriptions
 // are shortened, and at last types are left out: Find tells of those.
-func Describe(s Set, allowed func(name string) bool, room int) string {
+func Describe(s Set, v troupe.Vocabulary, allowed func(name string) bool, room int) string {
 	var list []front.Entry
 	for _, d := range s.List() {
 		if (allowed == nil || allowed(d.Name)) && !d.forPeople() {
 			list = append(list, d.entry())
 		}
 	}
-	return front.Listing("Agents you can start with Agent, as subagent_type:\n", list, room,
-		"Call Agent with words for what "+
-			"you need as subagent_type: no agent is started, and you are told which of them fit.")
+	call, as := "Agent", "subagent_type"
+	if v == troupe.VocabularySubagents {
+		call, as = "spawn_subagent", "template in its config"
+	}
+	return front.Listing("Agents you can start with "+call+", as "+as+":\n", list, room,
+		"Call "+call+" with words for what "+
+			"you need as "+as+": no agent is started, and you are told which of them fit.")
 }
 
 // Workers tells a coordinator what the types that it can start have, by name: it has none of these tools itself.

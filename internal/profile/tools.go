@@ -82,7 +82,9 @@ func (l *toolList) word(w string, known []troupe.ToolFacts, without bool) {
 		l.problems = append(l.problems, fmt.Sprintf("names %q, which is not a tool here%s", w, hint))
 		return
 	case without: // denied in part: denied
-	case narrow && strings.EqualFold(full, agentTool):
+	case narrow && slices.ContainsFunc(known, func(t troupe.ToolFacts) bool {
+		return t.Name == full && t.Schedule == troupe.Birth
+	}):
 		l.starts = append(l.starts, front.Names(strings.TrimSuffix(strings.TrimSpace(inside), ")"))...)
 		if l.starts == nil {
 			l.starts = []string{}
@@ -119,9 +121,6 @@ func (l *toolList) deny(word string, known []troupe.ToolFacts) {
 		}
 	}
 }
-
-// agentTool is the tool that starts agents.
-const agentTool = "Agent"
 
 // toolRune is what may be in a tool's name, or in parentheses after it.
 func toolRune(r rune) bool {

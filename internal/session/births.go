@@ -173,6 +173,10 @@ func (bs *births) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
 		return fleet.Birth{}, err
 	}
 	b.Root, b.Parent, b.Coord, b.From = bs.a.root, bs.a.id, troupe.Coord{Reply: c.Reply, Call: c.Index}, bs.a.id
+	if hasSubagents(bs.a) && s.Depth >= maxNested {
+		return b, errors.New("subagents of a subagent start no others: do the work yourself, or say in your answer " +
+			"what is left")
+	}
 	b.Name, b.Title, b.Depth = sp.Name, sp.Description, s.Depth+1
 	b.Authority = authorityOf(bs.a.h, bs.a.id, b.Coord, sp, b.Profile)
 	b.Background = sp.Background || b.Profile.Background

@@ -43,7 +43,8 @@ func (h *Hub) agentsFor(b briefing, roles Roles, asked func(kind string) bool) (
 				return asked(kind) &&
 					h.gate.Decide(gate.Query{Tool: name, Access: access, Chain: b.line}).Effect != troupe.Deny
 			}
-			if list = roles.Describe(may, h.roomForAgents(b.model)); list != "" && b.profile.Coordinates {
+			if list = roles.Describe(b.profile.Vocabulary, may, h.roomForAgents(b.model)); list != "" &&
+				b.profile.Coordinates {
 				list += roles.Workers(may)
 			}
 		}

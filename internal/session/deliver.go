@@ -46,6 +46,7 @@ func (a *actor) deliver(ctx context.Context, mail []troupe.Mail) error {
 			}
 			continue
 		}
+		m.Ended = inWordsOf(a, m.Ended)
 		body := a.act(m)
 		if m.Ended != nil {
 			ends = append(ends, *m.Ended)

@@ -310,7 +310,7 @@ func (p *process) Fork(of troupe.Profile, _ troupe.Spawn) troupe.Profile {
 	return of
 }
 
-func (p *process) Describe(allowed func(string) bool, _ int) string {
+func (p *process) Describe(_ troupe.Vocabulary, allowed func(string) bool, _ int) string {
 	if allowed("helper") {
 		return "agents: helper\n"
 	}

@@ -56,7 +56,7 @@ type Roles interface {
 	// mode works in its parent's, whatever that is at the time.
 	Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profile, error)
 	// Describe lists the types of agents that may be started, for a session's brief, in at most room bytes.
-	Describe(allowed func(kind string) bool, room int) string
+	Describe(v troupe.Vocabulary, allowed func(kind string) bool, room int) string
 	// Workers lists the tools of those types, for the brief of a coordinator.
 	Workers(allowed func(kind string) bool) string
 	// Fork is the profile of a fork of a session with the profile of.

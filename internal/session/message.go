@@ -85,6 +85,9 @@ func (ts *tasks) sendMessage(ctx context.Context, c turn.Call, in troupe.SendMes
 		if err != nil {
 			return ts.refused(emit, c, err)
 		}
+		if hasSubagents(ts.a) {
+			messaged(&out, &l)
+		}
 		if sent = l.mail; file != "" && len(sent) > 0 {
 			out.Result.Blocks = append(out.Result.Blocks, troupe.Text("All of it is in "+file+
 				", which the receiver is told."))

@@ -186,7 +186,7 @@ func ofPlanning(b briefing, file string, has func(tool string) bool) string {
 		"write. "+
 		"Work in these steps.\n", file)
 	explore, design := "", ""
-	if has("Agent") {
+	if has("Agent") || has("spawn_subagent") {
 		explore, design = "; Explore agents can do that side by side", " A Plan agent can work one out for you."
 	}
 	fmt.Fprintf(&out, "  1. Understand: find out what is there and what is wanted%s.\n", explore)

@@ -34,6 +34,7 @@ func describeSpawn(sp troupe.Spawn) string {
 		part("tools", "these alone: "+strings.Join(sp.Tools, ", "))
 	}
 	part("without", strings.Join(sp.Without, ", "))
+	part("capabilities", strings.Join(sp.Subagent.Capabilities, ", "))
 	if sp.Writes != nil {
 		part("writes", "these files alone: "+strings.Join(sp.Writes, ", "))
 	}

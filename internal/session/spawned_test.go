@@ -32,6 +32,8 @@ func TestDescribeSpawn(t *testing.T) {
 			f.SetInt(77)
 		case reflect.Bool:
 			f.SetBool(true)
+		case reflect.Struct: // how many turns are usual is no wish of the call
+			f.Set(reflect.ValueOf(troupe.SubagentSpawn{Capabilities: []string{"mark-" + name}}))
 		default:
 			t.Fatalf("%s: %s", name, f.Kind())
 		}

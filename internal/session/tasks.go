@@ -89,6 +89,11 @@ func (bs *births) emitBirth(emit func(troupe.Body) error, c turn.Call, b birth, 
 
 func (bs *births) wentBackground(c turn.Call, child troupe.Session, what string) troupe.ToolFinished {
 	t := bs.a.h.agentTask(child, troupe.Coord{Reply: c.Reply, Call: c.Index}, true)
+	if hasSubagents(bs.a) {
+		out := resultOf(c, turn.RenderSubagent(child, troupe.Running), false)
+		out.Task = t
+		return out
+	}
 	text := fmt.Sprintf("%s in the background.\ntask id: %s\nname: %s\nstatus: %s\n", what, t.ID, t.Name,
 		troupe.TaskRunning)
 	if t.Title != "" && !strings.EqualFold(t.Title, t.Name) {
@@ -356,6 +361,9 @@ func (cs *calls) carryOut(ctx context.Context, i int, intent troupe.Intent) erro
 // of one at work, at once or when it has ended.
 func (ts *tasks) query(ctx context.Context, i int, d troupe.Decision, in troupe.TaskQuery) error {
 	c := ts.a.st.Calls[i]
+	if hasSubagents(ts.a) {
+		return getSubagents(ctx, ts, c, in)
+	}
 	if in.Task == "" {
 		return ts.list(ctx, c)
 	}
@@ -364,29 +372,8 @@ func (ts *tasks) query(ctx context.Context, i int, d troupe.Decision, in troupe.
 		return ts.a.stage(resultOf(c, fmt.Sprintf("there is no task %q; your tasks:\n%s", in.Task,
 			turn.RenderTasks(ts.a.st.Tasks, nil)), true))
 	}
-	var reads troupe.MailID
-	replayed := false
-	if r := ts.a.h.d.Replay; r != nil {
-		reads, replayed = r.Reads(ts.a.id, troupe.Coord{Reply: c.Reply, Call: c.Index})
-	}
-	// Its end may be in the mailbox: whoever reads it here needs no notice any more. That of an earlier run is
-	// not what was asked for.
-	for _, m := range ts.a.unread {
-		if replayed && m.ID != reads {
-			continue
-		}
-		if m.Kind == troupe.MailTaskEnded && m.Ended != nil && m.Ended.TaskID() == t.ID &&
-			(replayed || !ts.a.st.Earlier(m.Ended)) {
-			ts.a.unread = without(ts.a.unread, []troupe.Mail{m})
-			m.Ended = ts.withOutputFile(m.Ended)
-			out := resultOf(c, turn.RenderNotification(*m.Ended), false)
-			out.Outcome, out.Mail = m.Ended, m.ID
-			if err := ts.a.stage(out); err != nil {
-				return err
-			}
-			ts.a.staged.read(ts.a.st.Session.Seq, m.ID)
-			return ts.a.team.membersEnded(ctx, []troupe.Outcome{*m.Ended})
-		}
+	if m, ok := unreadEnd(ts, c, t.ID); ok {
+		return readEnd(ctx, ts, m, resultOf(c, turn.RenderNotification(*m.Ended), false))
 	}
 	switch {
 	case t.Status != troupe.TaskRunning:
@@ -400,10 +387,55 @@ func (ts *tasks) query(ctx context.Context, i int, d troupe.Decision, in troupe.
 	return ts.peek(ctx, c, t)
 }
 
+// unreadEnd takes the end of a task out of the mailbox: whoever reads it here needs no notice any more. That of an
+// earlier run is not what was asked for.
+func unreadEnd(ts *tasks, c turn.Call, t troupe.TaskID) (m troupe.Mail, ok bool) {
+	var reads troupe.MailID
+	replayed := false
+	if r := ts.a.h.d.Replay; r != nil {
+		reads, replayed = r.Reads(ts.a.id, troupe.Coord{Reply: c.Reply, Call: c.Index})
+	}
+	for _, m := range ts.a.unread {
+		if replayed && m.ID != reads {
+			continue
+		}
+		if m.Kind == troupe.MailTaskEnded && m.Ended != nil && m.Ended.TaskID() == t &&
+			(replayed || !ts.a.st.Earlier(m.Ended)) {
+			ts.a.unread = without(ts.a.unread, []troupe.Mail{m})
+			m.Ended = ts.withOutputFile(m.Ended)
+			return m, true
+		}
+	}
+	return m, false
+}
+
+// readEnd has an end be what a call tells, in the transaction that marks its mail delivered.
+func readEnd(ctx context.Context, ts *tasks, m troupe.Mail, out troupe.ToolFinished) error {
+	out.Outcome, out.Mail = m.Ended, m.ID
+	if err := ts.a.stage(out); err != nil {
+		return err
+	}
+	ts.a.staged.read(ts.a.st.Session.Seq, m.ID)
+	return ts.a.team.membersEnded(ctx, []troupe.Outcome{*m.Ended})
+}
+
 // retell repeats the end of a task that the session has been told before.
 func (ts *tasks) retell(ctx context.Context, c turn.Call, t troupe.Task) error {
-	if err := ts.a.flush(ctx, nil); err != nil {
+	o, err := endOf(ctx, ts, t)
+	if err != nil {
 		return err
+	}
+	text := turn.RenderTasks([]troupe.Task{t}, nil)
+	if o != nil {
+		text = turn.RenderNotification(*o)
+	}
+	return ts.a.stage(resultOf(c, text, false))
+}
+
+// endOf is the end of a task as the session was told of it; nil if its log does not say.
+func endOf(ctx context.Context, ts *tasks, t troupe.Task) (*troupe.Outcome, error) {
+	if err := ts.a.flush(ctx, nil); err != nil {
+		return nil, err
 	}
 	var events []troupe.Event
 	err := ts.a.h.d.Store.View(context.WithoutCancel(ctx), func(r store.Reader) error {
@@ -412,23 +444,21 @@ func (ts *tasks) retell(ctx context.Context, c turn.Call, t troupe.Task) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("read session %s: %w", ts.a.id, err)
+		return nil, fmt.Errorf("read session %s: %w", ts.a.id, err)
 	}
 	for _, e := range events {
 		switch b := e.Body.(type) {
 		case troupe.ToolFinished:
-			if b.Outcome != nil {
-				return ts.a.stage(resultOf(c, turn.RenderNotification(*b.Outcome), false))
-			}
+			return b.Outcome, nil
 		case troupe.MailDelivered:
 			for _, m := range b.Mail {
 				if m.Ended != nil && m.Ended.TaskID() == t.ID {
-					return ts.a.stage(resultOf(c, turn.RenderNotification(*m.Ended), false))
+					return m.Ended, nil
 				}
 			}
 		}
 	}
-	return ts.a.stage(resultOf(c, turn.RenderTasks([]troupe.Task{t}, nil), false))
+	return nil, nil
 }
 
 // list tells what tasks there are and how far the agents among them are.

@@ -33,7 +33,7 @@ func (profiles) Fork(of troupe.Profile, _ troupe.Spawn) troupe.Profile {
 }
 
 // Describe implements session.Roles.
-func (profiles) Describe(func(string) bool, int) string { return "" }
+func (profiles) Describe(troupe.Vocabulary, func(string) bool, int) string { return "" }
 
 // Workers implements session.Roles.
 func (profiles) Workers(func(string) bool) string { return "" }

@@ -38,6 +38,8 @@ type Field struct {
 	// Objects stands for a list of objects. It is called once for each, and returns the fields that this one is
 	// read into; once more for the schema.
 	Objects func() []Field
+	// Group are the fields of an object, which is read as strictly as the input itself.
+	Group []Field
 	// Object receives an object as it is written, whatever is in it.
 	Object *string
 
@@ -144,6 +146,8 @@ func (d *decoder) member(key, value string) {
 		d.listValue(f, value)
 	case f.Objects != nil:
 		d.objectsValue(f, value)
+	case f.Group != nil:
+		d.object(f.Group, value, "`"+f.Name+"`")
 	case f.Object != nil:
 		if kind := kindOf(value); kind != "an object" {
 			d.problem("`%s` must be an object, got %s", f.Name, kind)

@@ -22,16 +22,19 @@ func (d *decoder) objectsValue(f Field, raw string) {
 		return
 	}
 	for i, at := range items {
-		item := at.Of(raw)
-		if kind := kindOf(item); kind != "an object" {
-			d.problem("item %d of `%s` must be an object, got %s", i+1, f.Name, kind)
-			continue
-		}
-		fields := f.Objects()
-		of := decoder{tool: d.tool, fields: fields, set: make([]bool, len(fields))}
-		of.take(item, jsonspan.Members(item, jsonspan.Span{To: len(item)}))
-		for _, p := range of.problems {
-			d.problems = append(d.problems, fmt.Sprintf("item %d of `%s`: %s", i+1, f.Name, p))
-		}
+		d.object(f.Objects(), at.Of(raw), fmt.Sprintf("item %d of `%s`", i+1, f.Name))
+	}
+}
+
+// object reads one object; what names it in problems.
+func (d *decoder) object(fields []Field, raw, what string) {
+	if kind := kindOf(raw); kind != "an object" {
+		d.problem("%s must be an object, got %s", what, kind)
+		return
+	}
+	of := decoder{tool: d.tool, fields: fields, set: make([]bool, len(fields))}
+	of.take(raw, jsonspan.Members(raw, jsonspan.Span{To: len(raw)}))
+	for _, p := range of.problems {
+		d.problems = append(d.problems, what+": "+p)
 	}
 }

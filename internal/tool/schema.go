@@ -58,7 +58,11 @@ func Schema(fields []Field) json.RawMessage {
 		}
 		writeJSON(&b, f.Name)
 		b.WriteByte(':')
-		writeJSON(&b, f.property())
+		if f.Group != nil {
+			b.Write(Schema(f.Group))
+		} else {
+			writeJSON(&b, f.property())
+		}
 		if f.Required {
 			required = append(required, f.Name)
 		}

@@ -12,8 +12,11 @@ import (
 // form is the one that models know from elsewhere; what the task itself said is escaped, so
 // that it cannot look like another notification.
 func RenderNotification(o troupe.Outcome) string {
-	if o.Team != "" {
+	switch {
+	case o.Team != "":
 		return renderIdle(o)
+	case o.Vocabulary == troupe.VocabularySubagents:
+		return renderSubagentEnd(o)
 	}
 	var b strings.Builder
 	b.WriteString(warning(o))

@@ -191,6 +191,9 @@ const (
 // escaped, and every measured value stands on one line, so that a child can neither forge
 // evidence nor end its own quotation.
 func RenderOutcome(o troupe.Outcome) string {
+	if o.Vocabulary == troupe.VocabularySubagents {
+		return renderSubagentResult(o)
+	}
 	var b strings.Builder
 	b.WriteString(warning(o))
 	fmt.Fprintf(&b, "<agent-result agent=%q type=%q id=%q status=%q%s>\n", attr(o.Name), attr(o.Type), o.Session,
@@ -205,17 +208,22 @@ func RenderOutcome(o troupe.Outcome) string {
 	}
 	b.WriteString(rest(o, text, cut))
 	b.WriteString("</agent-result>\n")
-	renderVerified(&b, o.Verified)
+	renderMeasured(&b, o)
+	return b.String()
+}
+
+// renderMeasured is what the runtime says beside the words of an agent.
+func renderMeasured(b *strings.Builder, o troupe.Outcome) {
+	renderVerified(b, o.Verified)
 	b.WriteString("<runtime-evidence>\n")
 	if o.Error != "" {
-		fmt.Fprintf(&b, "error: %s\n", value(o.Error, maxError))
+		fmt.Fprintf(b, "error: %s\n", value(o.Error, maxError))
 	}
-	renderEvidence(&b, o.Evidence)
-	renderWorkspace(&b, o.Workspace)
-	renderHanded(&b, o.Handed)
-	fmt.Fprintf(&b, "usage: %d tokens, %d tool uses, %d ms\n</runtime-evidence>",
+	renderEvidence(b, o.Evidence)
+	renderWorkspace(b, o.Workspace)
+	renderHanded(b, o.Handed)
+	fmt.Fprintf(b, "usage: %d tokens, %d tool uses, %d ms\n</runtime-evidence>",
 		o.Tally.Usage.Total(), o.Tally.ToolUses, o.DurationMS)
-	return b.String()
 }
 
 // form says that the result is the object that was asked for.

@@ -32,7 +32,7 @@ const (
 		usage +
 		` turns tool_uses} duration_ms silent_ms workspace` + place + ` output:output stopped structured:json ` +
 		flags +
-		` verified{session name verdict why text ` + command + ` ` + flags + `} unchecked team left earlier}`
+		` verified{session name verdict why text ` + command + ` ` + flags + `} unchecked team left earlier vocabulary}`
 	item = `{id subject description active_form status owner by blocked_by comments{by text}}`
 	wish = `create{subject description active_form} update{item subject description active_form owner status ` +
 		`add_blocks add_blocked_by comment} query{item}`
@@ -42,7 +42,7 @@ const (
 		`approve waited_ms streak chatter until:time} board{` + coord + ` by ` + wish + ` text failed} quiet}`
 	role = `{type description prompt tools deferred model effort mode limits{max_turns max_tokens max_cost max_time} ` +
 		`sandbox starts color omit_instructions initial_prompt background workspace merge coordinates workflow team ` +
-		`output_schema:json writes verify fork notes}`
+		`output_schema:json writes verify fork notes vocabulary}`
 )
 
 // carried is what comes of each kind of event. A kind with nothing is left out of the log, and one that is not here
@@ -60,10 +60,10 @@ func carried() map[troupe.Kind]string {
 		troupe.KindReplied:       `reply ` + said + ` stop model ` + usage + ` unpriced request_id duration_ms doubt`,
 		troupe.KindModelFailed:   `reply attempt fault message retry_at:time partial ` + usage,
 		troupe.KindModelChanged:  `model effort why`,
-		troupe.KindToolStarted: `reply call name decision{effect step why} child task` + task +
+		troupe.KindToolStarted: `reply call name decision{effect step protected why} child task` + task +
 			` wait{task until:time board}`,
 		troupe.KindToolFinished: `name result{reply call ` + words + ` is_error} ` + proof +
-			` duration_ms denied{effect step why} interrupted ` + outcome + ` mail task` + task + ` tasks` + task +
+			` duration_ms denied{effect step protected why} interrupted ` + outcome + ` mail task` + task + ` tasks` + task +
 			` sent ` + usage + ` reported{object:json wrong} skill` + skill,
 		troupe.KindCompacted: `generation ` + words + ` ` + brief + ` covers why model ` + usage +
 			` unpriced duration_ms`,

@@ -106,9 +106,8 @@ func Work(ctx context.Context, env Env, o ServeOptions) (*Working, error) {
 		return nil, err
 	}
 	if o.Advertise != "" && inTheClear(o.Advertise) {
-		return nil, &troupe.UserError{Problem: fmt.Sprintf("--advertise %q is not encrypted: whoever listens on the "+
-			"way would "+
-			"get what proves that a process is one of the database's", o.Advertise),
+		return nil, &troupe.UserError{Problem: fmt.Sprintf("--advertise %q is not encrypted, and what proves that a "+
+			"process is one of the database's could be read on its way", o.Advertise),
 			Hint: "Give an address that begins with https://.", Code: troupe.ExitUsage}
 	}
 	reached := &at

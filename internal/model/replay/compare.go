@@ -46,7 +46,8 @@ func newVolatile(f folders) *volatile {
 		// A child's words within are escaped, so they can neither open nor close one.
 		sections: regexp.MustCompile(`(?s)<runtime-evidence>.*?</runtime-evidence>|<task-notification\b.*?</task-notification>|<system-reminder>.*?</system-reminder>`),
 		// How far a task at work has come is where it is caught.
-		progress: regexp.MustCompile(`\n[a-z_]+(?: for [a-z_]+)?; \d+ model repl(?:y|ies), \d+ tool uses?, \d+ tokens so far(?s:\n<agent-said>.*</agent-said>)?$|, \d+ turns?; started `),
+		progress: regexp.MustCompile(`\n[a-z_]+(?: for [a-z_]+)?; \d+ model repl(?:y|ies), \d+ tool uses?, \d+ tokens so far(?s:\n<agent-said>.*</agent-said>)?$|, \d+ turns?; started ` +
+			`|"status":"(?:spawning|running)"|"model":"[^"]*","iterations":\d+,"tools_used":\d+\}$`),
 	}
 }
 

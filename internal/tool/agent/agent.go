@@ -60,7 +60,7 @@ func fields(in *troupe.Spawn, at *place) []tool.Field {
 func Tools() []tool.Descriptor {
 	d := tool.Describe(troupe.ToolFacts{
 		Name: Name, Class: troupe.ClassRead, Schedule: troupe.Birth, Background: true, Argument: troupe.AgentArgument,
-		OldName:      "Task",
+		OldName: "Task", Vocabulary: troupe.VocabularyAgents,
 		Misspellings: []string{"subagent", "agents", "spawnagent", "launchagent"},
 	}, doc, fields(new(troupe.Spawn), new(place)))
 	d.Intent = func(input string) (troupe.Intent, error) { return Decode(input) }

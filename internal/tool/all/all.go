@@ -18,6 +18,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/tool/search"
 	"github.com/troupe-dev/troupe/internal/tool/shell"
 	"github.com/troupe-dev/troupe/internal/tool/skill"
+	"github.com/troupe-dev/troupe/internal/tool/subagent"
 	"github.com/troupe-dev/troupe/internal/tool/task"
 	"github.com/troupe-dev/troupe/internal/tool/team"
 	"github.com/troupe-dev/troupe/internal/tool/web"
@@ -51,6 +52,7 @@ func Tools(o Options) ([]tool.Descriptor, error) {
 		fromWeb,
 		agent.Tools(),
 		task.Tools(),
+		subagent.Tools(),
 		team.Tools(),
 		board.Tools(),
 		plan.Tools(),

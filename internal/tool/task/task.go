@@ -34,7 +34,8 @@ const (
 func Tools() []tool.Descriptor {
 	describe := func(name, file string, schedule troupe.Schedule, fields []tool.Field,
 		decode func(string) (troupe.Intent, error)) tool.Descriptor {
-		d := tool.Describe(troupe.ToolFacts{Name: name, Schedule: schedule, Holder: troupe.Parents}, doc(file), fields)
+		d := tool.Describe(troupe.ToolFacts{Name: name, Schedule: schedule, Holder: troupe.Parents,
+			Vocabulary: troupe.VocabularyAgents}, doc(file), fields)
 		d.Intent = decode
 		return d
 	}
@@ -48,7 +49,8 @@ func Tools() []tool.Descriptor {
 // sends is SendMessage, which members of a team have too, and about whose receivers rules may say something.
 func sends() tool.Descriptor {
 	d := tool.Describe(troupe.ToolFacts{Name: send, Schedule: troupe.Alone, Holder: troupe.Correspondents,
-		Argument: troupe.ReceiverArgument}, doc("send.md"), sendFields(new(troupe.SendMessage)))
+		Argument: troupe.ReceiverArgument, Vocabulary: troupe.VocabularyAgents}, doc("send.md"),
+		sendFields(new(troupe.SendMessage)))
 	d.Intent = decodeSend
 	return d
 }

@@ -32,7 +32,8 @@ const (
 func Tools() []tool.Descriptor {
 	describe := func(name, doc string, fields []tool.Field, decode func(string) (troupe.Intent,
 		error)) tool.Descriptor {
-		d := tool.Describe(troupe.ToolFacts{Name: name, Holder: troupe.MainAgent}, doc, fields)
+		d := tool.Describe(troupe.ToolFacts{Name: name, Holder: troupe.MainAgent,
+			Vocabulary: troupe.VocabularyAgents}, doc, fields)
 		d.Intent = decode
 		return d
 	}

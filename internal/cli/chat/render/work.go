@@ -481,9 +481,9 @@ const (
 
 func orderOf(tool string) order {
 	switch tool {
-	case "Agent":
+	case "Agent", "spawn_subagent":
 		return orderBirths
-	case "Read", "Grep", "Glob", "WebFetch", "WebSearch", "TaskOutput":
+	case "Read", "Grep", "Glob", "WebFetch", "WebSearch", "TaskOutput", "get_subagents":
 		return orderReads
 	}
 	return orderAlone
