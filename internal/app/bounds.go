@@ -49,8 +49,7 @@ func (a bound) maySteer(ctx context.Context, root troupe.SessionID) error {
 }
 
 // mayAnswer refuses a yes of one who only operates to what goes beyond: what no sandbox confines, and files that hold
-// for
-// later sessions.
+// for later sessions.
 func (a requests) mayAnswer(ctx context.Context, q troupe.Request) error {
 	if !onlyOperates(a.caller) {
 		return nil
@@ -100,9 +99,7 @@ func (a requests) beyond(ctx context.Context, s troupe.Session, wants []troupe.A
 }
 
 // outsideServer says why nothing writes a path at a server, whatever is allowed; "" if something may. Where agents work
-// for
-// its
-// users, they work in its folders, and in what Troupe keeps for them.
+// for its users, they work in its folders, and in what Troupe keeps for them.
 func outsideServer(g *guard, at session.Place, path string) string {
 	in := g.app.env.Folders
 	if len(in) == 0 || troupe.WithinAny(path, in) || at.Work.Top != "" && troupe.Within(path, at.Work.Top) ||

@@ -74,8 +74,7 @@ func asksFor(t *testing.T, a api.API, root troupe.SessionID) wire.Request {
 }
 
 // TestServerBounds: at a server agents write nothing outside of its folders, whatever a rule or an answer says, and a
-// yes
-// to what holds for later sessions is an admin's.
+// yes to what holds for later sessions is an admin's.
 func TestServerBounds(t *testing.T) {
 	t.Parallel()
 	real, err := filepath.EvalSymlinks(t.TempDir())
@@ -229,5 +228,34 @@ func TestServerMovedAway(t *testing.T) {
 	_, err = operator.Begin(ctx, wire.Begin{Resume: string(begun.Root), Prompt: "x"})
 	if err == nil || !strings.Contains(err.Error(), "is in none of the server's folders any more") {
 		t.Errorf("it goes on: %v", err)
+	}
+}
+
+// TestMainIsYourOwn: at a server "main", and what goes on without a name, is the newest session that its user began.
+func TestMainIsYourOwn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "s.yaml"), []byte("replies: [{text: done}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	admin, operator := serverIn(t, dir)
+	begin := func(a api.API) troupe.SessionID {
+		t.Helper()
+		b, err := a.Begin(t.Context(), wire.Begin{Prompt: "go", Cwd: dir, Model: "script:s.yaml"})
+		if err == nil {
+			err = a.Wait(t.Context(), b.Root)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b.Root
+	}
+	theirs := begin(operator)
+	if _, err := admin.Find(t.Context(), "main", dir); !errors.Is(err, troupe.ErrNotFound) {
+		t.Errorf("who began none has %v", err)
+	}
+	begin(admin)
+	if s, err := operator.Find(t.Context(), "main", dir); err != nil || s.ID != theirs {
+		t.Errorf("main is %s of %s, %v", s.ID, s.By, err)
 	}
 }

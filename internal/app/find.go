@@ -23,7 +23,7 @@ func (a trees) find(ctx context.Context, ref, cwd string) (troupe.Session, error
 	var found troupe.Session
 	err := a.store.View(ctx, func(r store.Reader) error {
 		var err error
-		found, err = lookUp(r, ref, cwd)
+		found, err = a.lookUp(r, ref, cwd)
 		return err
 	})
 	if isNotFound(err) {
@@ -32,9 +32,9 @@ func (a trees) find(ctx context.Context, ref, cwd string) (troupe.Session, error
 	return found, err
 }
 
-func lookUp(r store.Reader, ref, cwd string) (troupe.Session, error) {
+func (a trees) lookUp(r store.Reader, ref, cwd string) (troupe.Session, error) {
 	first, rest, _ := strings.Cut(ref, "/")
-	s, err := findRoot(r, first, cwd)
+	s, err := a.findRoot(r, first, cwd)
 	if err != nil {
 		return troupe.Session{}, err
 	}
@@ -61,7 +61,7 @@ func lookUp(r store.Reader, ref, cwd string) (troupe.Session, error) {
 	return s, nil
 }
 
-func findRoot(r store.Reader, ref, cwd string) (troupe.Session, error) {
+func (a trees) findRoot(r store.Reader, ref, cwd string) (troupe.Session, error) {
 	named, err := r.Sessions(store.Filter{RootsOnly: true, Name: ref, Newest: true, Limit: 1})
 	if err != nil {
 		return troupe.Session{}, fmt.Errorf("look for session %q: %w", ref, err)
@@ -70,7 +70,7 @@ func findRoot(r store.Reader, ref, cwd string) (troupe.Session, error) {
 		return named[0], nil
 	}
 	if ref == "main" {
-		return newest(r, cwd)
+		return newest(r, cwd, a.by)
 	}
 	if !troupe.IsIDPrefix(ref) {
 		return troupe.Session{}, notFound(ref)
@@ -96,16 +96,21 @@ func findRoot(r store.Reader, ref, cwd string) (troupe.Session, error) {
 }
 
 // newest finds the root session that was born last in a folder.
-func newest(r store.Reader, cwd string) (troupe.Session, error) {
-	list, err := r.Sessions(store.Filter{RootsOnly: true, Cwd: cwd, Newest: true, Limit: 1})
+func newest(r store.Reader, cwd, by string) (troupe.Session, error) {
+	list, err := r.Sessions(store.Filter{RootsOnly: true, Cwd: cwd, By: by, Newest: true, Limit: 1})
 	if err != nil {
 		return troupe.Session{}, fmt.Errorf("look for the newest session in %s: %w", cwd, err)
 	}
 	if len(list) == 0 {
-		return troupe.Session{}, &troupe.UserError{
+		out := &troupe.UserError{
 			Problem: "there is no session yet in " + cwd,
 			Hint:    "`troupe sessions` lists those of other folders.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound,
 		}
+		if by != "" {
+			out.Problem = "you have begun no session yet in " + cwd
+			out.Hint = "`troupe sessions` lists those of others too: name one by its id."
+		}
+		return troupe.Session{}, out
 	}
 	return list[0], nil
 }

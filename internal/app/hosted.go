@@ -23,8 +23,16 @@ func (a server) Hosting() api.Hosting { return a }
 // Schedules implements api.Server.
 func (a server) Schedules() api.Schedules { return scheduling(a) }
 
+// personOf is the name of who acts, as all users of a server read it.
+func personOf(c troupe.Caller) string {
+	if c.Right == troupe.RightOwner {
+		return "the server's owner"
+	}
+	return c.Name
+}
+
 func (a server) admin() host.Admin {
-	return host.Admin{Records: a.app.db, Trees: standings{a.app}, Now: a.app.env.Now, By: a.caller.Name}
+	return host.Admin{Records: a.app.db, Trees: standings{a.app}, Now: a.app.env.Now, By: personOf(a.caller)}
 }
 
 // Hosted implements api.Hosting, as do the methods below.
@@ -37,9 +45,13 @@ func (a server) Hosted(ctx context.Context) (wire.Hosted, error) {
 		k := &out.Sessions[i]
 		var s troupe.Session
 		var l troupe.Lease
+		var sum troupe.Tree
 		err := a.app.trees.store.View(ctx, func(r store.Reader) (err error) {
 			if s, err = r.Session(k.ID); err == nil {
 				l, err = r.Lease(k.ID)
+			}
+			if err == nil {
+				sum, err = r.Tree(k.ID)
 			}
 			return err
 		})
@@ -49,7 +61,9 @@ func (a server) Hosted(ctx context.Context) (wire.Hosted, error) {
 		if err != nil {
 			return out, err
 		}
-		k.Title = s.Title
+		if k.Title = s.Title; k.State == "at work" && s.Status.Ended() && sum.Active == 0 {
+			k.State = "rests" // another process holds it for the next words to it
+		}
 		for j := range out.Workers {
 			if w := &out.Workers[j]; w.ID == l.Owner && k.State != "over" {
 				k.Worker = w.ID
@@ -82,8 +96,9 @@ func (a bound) noted(ctx context.Context, verb string, in any, fn func() error) 
 		return fn()
 	}
 	about, with := wire.Told(in)
-	end, err := ActsOf(a.app).Begin(ctx, wire.Act{By: a.caller.Name, Right: a.caller.Right, Verb: verb, About: about,
-		With: with})
+	end, err := ActsOf(a.app).Begin(ctx, wire.Act{By: personOf(a.caller), Right: a.caller.Right, Verb: verb,
+		About: about,
+		With:  with})
 	if err != nil {
 		return err
 	}

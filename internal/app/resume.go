@@ -166,7 +166,7 @@ func (a runs) findForResume(ctx context.Context, b wire.Begin) (troupe.Session, 
 	var err error
 	if b.Continue {
 		err = a.app.trees.store.View(ctx, func(rd store.Reader) error {
-			s, err = newest(rd, b.Cwd)
+			s, err = newest(rd, b.Cwd, own(a.caller))
 			return err
 		})
 	} else {

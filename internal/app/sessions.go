@@ -10,13 +10,24 @@ import (
 )
 
 // trees reads what the store has of them.
-type trees struct{ store store.Store }
+type trees struct {
+	store store.Store
+	by    string // whose newest main agent is meant by "main"; "": that of anyone
+}
+
+// own is whose newest main agent a caller means: at a server, where there are others, their own.
+func own(c troupe.Caller) string {
+	if c.Surface == troupe.SurfaceServer {
+		return c.Name
+	}
+	return ""
+}
 
 // sessions implements api.Sessions.
 type sessions struct{ bound }
 
 func (a sessions) Find(ctx context.Context, ref, cwd string) (wire.Session, error) {
-	s, err := a.app.trees.find(ctx, ref, cwd)
+	s, err := trees{a.app.trees.store, own(a.caller)}.find(ctx, ref, cwd)
 	if err != nil {
 		return wire.Session{}, err
 	}

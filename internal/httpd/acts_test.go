@@ -40,7 +40,8 @@ func TestActs(t *testing.T) {
 		if status == http.StatusUnprocessableEntity {
 			return // what was sent is none, and nothing was tried
 		}
-		looks := wire.RouteOf(op.OperationID).Needs == troupe.RightViewer && op.OperationID != "revoke"
+		looks := op.Method == http.MethodGet ||
+			wire.RouteOf(op.OperationID).Needs == troupe.RightViewer && op.OperationID != "revoke"
 		all := acts()
 		switch noted := len(all) - seen; {
 		case looks && noted != 0, !looks && noted != 1:
@@ -60,7 +61,7 @@ func TestActs(t *testing.T) {
 		each(p.Delete)
 		each(p.Put)
 	}
-	if seen < 12 {
+	if seen < 10 {
 		t.Errorf("only %d acts were tried", seen)
 	}
 	for _, x := range []struct{ path, body, want string }{

@@ -62,7 +62,8 @@ func permit(h huma.API, needs troupe.Right) func(huma.Context, func(huma.Context
 
 // noted has noted what a user of a server is about to do, unless they only look. end notes what came of it.
 func (o *operations) noted(ctx context.Context, verb string, in any) (end func(context.Context, error), err error) {
-	if o.acts == nil || wire.RouteOf(verb).Needs == troupe.RightViewer && verb != "revoke" {
+	r := wire.RouteOf(verb)
+	if o.acts == nil || r.Method == http.MethodGet || r.Needs == troupe.RightViewer && verb != "revoke" {
 		return func(context.Context, error) {}, nil
 	}
 	c := caller(ctx)
@@ -200,12 +201,12 @@ func operation(h huma.API, id string) huma.Operation {
 // query registers an operation that answers with a value.
 func query[I, T any](o *operations, h huma.API, id string, fn func(api.API, context.Context, *I) (T, error)) {
 	huma.Register(h, operation(h, id), func(ctx context.Context, in *I) (*body[T], error) {
-		end, err := o.noted(ctx, id, in)
-		if err != nil {
-			return nil, wire.NewProblem(err)
-		}
 		var v T
 		a, err := o.as(ctx, id, in)
+		end, nerr := o.noted(ctx, id, in) // with the folder that is meant by now
+		if nerr != nil {
+			return nil, wire.NewProblem(nerr)
+		}
 		if err == nil {
 			v, err = fn(a, ctx, in)
 		}
@@ -219,11 +220,11 @@ func query[I, T any](o *operations, h huma.API, id string, fn func(api.API, cont
 // do registers an operation that does something and has nothing to say.
 func do[I any](o *operations, h huma.API, id string, fn func(api.API, context.Context, *I) error) {
 	huma.Register(h, operation(h, id), func(ctx context.Context, in *I) (*nothing, error) {
-		end, err := o.noted(ctx, id, in)
-		if err != nil {
-			return nil, wire.NewProblem(err)
-		}
 		a, err := o.as(ctx, id, in)
+		end, nerr := o.noted(ctx, id, in)
+		if nerr != nil {
+			return nil, wire.NewProblem(nerr)
+		}
 		if err == nil {
 			err = fn(a, ctx, in)
 		}

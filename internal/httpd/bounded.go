@@ -12,10 +12,8 @@ import (
 )
 
 // bounded is the api for the users of a server: of its home they have the sessions that work in the server's folders.
-// To
-// them there are no others, such as those that the owner of the home runs elsewhere. A folder that a link leads to is
-// where
-// it leads.
+// To them there are no others, such as those that the owner of the home runs elsewhere. A folder that a link leads to
+// is where it leads.
 type bounded struct {
 	api.API
 

@@ -9,8 +9,7 @@ import (
 )
 
 // TestElsewhere: to the users of a server there are no sessions but those that work in its folders, by whatever verb,
-// admins
-// included; a folder that has become a link out of these is where it leads.
+// admins included; a folder that has become a link out of these is where it leads.
 func TestElsewhere(t *testing.T) {
 	t.Parallel()
 	dir := realDir(t)
@@ -71,4 +70,18 @@ func realDir(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// TestExactFolder: a folder that was named is that one or none, also where the server has just one.
+func TestExactFolder(t *testing.T) {
+	t.Parallel()
+	dir := realDir(t)
+	w, s := listenFor(t, Address{Folders: []string{dir}})
+	for more, want := range map[string]int{"": http.StatusOK, `,"exact_folder":true`: http.StatusForbidden} {
+		before := len(w.Calls())
+		status, body := callAt(t, s, "admin", "POST", "/v1/sessions", `{"prompt":"x","cwd":"/etc"`+more+`}`)
+		if status != want || (len(w.Calls()) > before) != (want == http.StatusOK) {
+			t.Errorf("with %q: %d %s", more, status, body)
+		}
+	}
 }

@@ -56,7 +56,8 @@ func Listen(ctx context.Context, at Address, keys Keys, cases Bind) (*Server, er
 	l, err := lc.Listen(ctx, "tcp", at.Listen)
 	if err != nil {
 		return nil, &troupe.UserError{Problem: fmt.Sprintf("%s cannot be listened on: %v", at.Listen, err),
-			Hint: "Give another address, such as --listen 127.0.0.1:7777.", Code: troupe.ExitUsage, Err: err}
+			Hint: "Give another address, such as --listen 127.0.0.1:0, which takes a free port.",
+			Code: troupe.ExitUsage, Err: err}
 	}
 	local := isLoopback(l.Addr().String())
 	if !local && at.TLS == nil && len(at.Proxies) == 0 {

@@ -65,6 +65,11 @@ const waitMost = 20 * time.Second
 
 func (o *operations) runs(h huma.API) {
 	query(o, h, "begin", func(a api.API, ctx context.Context, in *beginning) (wire.Begun, error) {
+		if in.Body.Exact && in.named != "" && in.Body.Cwd != in.named {
+			if _, err := o.in.within(in.named); err != nil {
+				return wire.Begun{}, err
+			}
+		}
 		begun, err := a.Begin(ctx, in.Body)
 		if err == nil && in.named != "" && in.Body.Cwd != in.named && in.Body.Resume == "" {
 			if _, outside := o.in.within(in.named); outside != nil {

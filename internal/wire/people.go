@@ -26,6 +26,7 @@ type User struct {
 type UserChange struct {
 	Name   string       `json:"name" minLength:"1" maxLength:"64"`
 	Right  troupe.Right `json:"right,omitempty" enum:"viewer,operator,admin" doc:"Without it a user keeps what they have"`
+	New    bool         `json:"new,omitempty" doc:"Only if there is no such user yet; without it, one that is there is changed"`
 	Remove bool         `json:"remove,omitempty"`
 	Invite bool         `json:"invite,omitempty" doc:"Give a code with which the user logs in once"`
 }

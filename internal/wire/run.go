@@ -23,8 +23,10 @@ type Taking struct {
 	Wake bool `json:"wake,omitempty"`
 	// Left takes up a session that a process has left, as it was set to work; nothing else is set going. Root is the id
 	// that a new one gets. Both are for the server that keeps sessions going.
-	Left bool             `json:"-"`
-	Root troupe.SessionID `json:"-"`
+	Left bool `json:"-"`
+	// Exact means that folder and no other.
+	Exact bool             `json:"exact_folder,omitempty" doc:"In this cwd or not at all; else a server that has just one folder takes that"`
+	Root  troupe.SessionID `json:"-"`
 }
 
 // Begin asks for a run. Zero fields leave the choice to the settings, or, when a session goes on,

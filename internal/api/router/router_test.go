@@ -305,8 +305,7 @@ func (b *breaks) Close()                                                  {}
 func (b *breaks) Ping(context.Context) error                              { return nil }
 
 // TestSchedulesOfAgents: a command that an agent has started has nothing begin by itself, and changes none that does,
-// but
-// may look.
+// but may look.
 func TestSchedulesOfAgents(t *testing.T) {
 	t.Parallel()
 	w := apitest.New()

@@ -63,7 +63,8 @@ func carried() map[troupe.Kind]string {
 		troupe.KindToolStarted: `reply call name decision{effect step protected why} child task` + task +
 			` wait{task until:time board}`,
 		troupe.KindToolFinished: `name result{reply call ` + words + ` is_error} ` + proof +
-			` duration_ms denied{effect step protected why} interrupted ` + outcome + ` mail task` + task + ` tasks` + task +
+			` duration_ms denied{effect step protected why} interrupted ` + outcome + ` mail task` + task + ` tasks` +
+			task +
 			` sent ` + usage + ` reported{object:json wrong} skill` + skill,
 		troupe.KindCompacted: `generation ` + words + ` ` + brief + ` covers why model ` + usage +
 			` unpriced duration_ms`,

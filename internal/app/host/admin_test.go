@@ -272,6 +272,17 @@ func TestBeginsOnce(t *testing.T) {
 	})
 }
 
+// TestNotBorn: of what could not begin nothing is kept going.
+func TestNotBorn(t *testing.T) {
+	in(t, func(t *testing.T, h *Host, w *world, s *memstore.Store) {
+		w.begin = func(wire.Begin) error { return errors.New("no such model") }
+		_, err := h.API(w, troupe.Caller{}).Begin(t.Context(), wire.Begin{Cwd: "/src/a", Prompt: "x"})
+		if all, rerr := s.Records(t.Context(), kind, "", 0); err == nil || rerr != nil || len(all) > 0 {
+			t.Errorf("%v; %d records are left, %v", err, len(all), rerr)
+		}
+	})
+}
+
 // TestSlowTakeUp: a tree that is slow to begin keeps no other from being taken up, and is begun once.
 func TestSlowTakeUp(t *testing.T) {
 	in(t, func(t *testing.T, h *Host, w *world, s *memstore.Store) {

@@ -75,7 +75,28 @@ func (s serving) Begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err
 			return wire.Begun{Root: b.Root}, terr
 		}
 	}
+	if err != nil && ctx.Err() == nil {
+		err = errors.Join(err, s.h.unborn(ctx, b.Root))
+	}
 	return begun, err
+}
+
+// unborn forgets what was not born.
+func (h *Host) unborn(ctx context.Context, root troupe.SessionID) error {
+	switch s, _, err := h.o.Trees.Standing(ctx, root); {
+	case err != nil:
+		return err
+	case s != Unborn:
+		return nil
+	}
+	r, err := h.o.Records.Record(ctx, kind, string(root))
+	switch {
+	case errors.Is(err, troupe.ErrNotFound):
+		return nil
+	case err != nil:
+		return fmt.Errorf("forget session %s, which was not born: %w", root, err)
+	}
+	return h.forget(ctx, r)
 }
 
 // rootOf is the id that a new tree gets. A key of the caller's gives the same one each time.

@@ -250,6 +250,12 @@ func (p *People) Change(ctx context.Context, c wire.UserChange) (out wire.UserCh
 			return out, &troupe.UserError{Problem: fmt.Sprintf("there is no user %q", c.Name),
 				Hint: "`troupe users` lists them; `troupe users add NAME` adds one.", Code: troupe.ExitUsage,
 				Err: troupe.ErrNotFound}
+		case known && c.New:
+			return out, &troupe.UserError{Problem: fmt.Sprintf("%q is a user already, with the right %s", c.Name,
+				u.Right),
+				Hint: "`troupe users set NAME --right RIGHT` changes the right, and `troupe users invite NAME` gives " +
+					"a login code.",
+				Code: troupe.ExitUsage, Err: troupe.ErrExists}
 		case c.Remove:
 			delete(users, c.Name)
 		case !known:

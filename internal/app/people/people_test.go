@@ -499,3 +499,22 @@ func TestPeers(t *testing.T) {
 		t.Errorf("with the secret the caller is %+v, %v", c, err)
 	}
 }
+
+// TestNewIsNew: who is to be added and is there already stays as they are.
+func TestNewIsNew(t *testing.T) {
+	t.Parallel()
+	p, _, _ := fresh(t)
+	first(t, p)
+	add := wire.UserChange{Name: "dora", Right: troupe.RightAdmin, New: true}
+	if _, err := p.Change(t.Context(), add); err != nil {
+		t.Fatal(err)
+	}
+	add.Right = troupe.RightOperator
+	if _, err := p.Change(t.Context(), add); !errors.Is(err, troupe.ErrExists) {
+		t.Errorf("added again: %v", err)
+	}
+	all, err := p.Users(t.Context())
+	if err != nil || len(all) != 2 || all[1].Name != "dora" || all[1].Right != troupe.RightAdmin {
+		t.Errorf("there are %+v, %v", all, err)
+	}
+}

@@ -10,9 +10,8 @@
 // more, the record says why; after three times in a row the schedule is paused.
 //
 // A Keeper has a goroutine that looks, and up to eight beside it that give birth, so that a slow one keeps no other
-// from
-// beginning. Close ends all of them and waits. Schedules may be used by several goroutines, in any
-// process that has the records.
+// from beginning. Close ends all of them and waits. Schedules may be used by several goroutines, in any process that
+// has the records.
 package schedule
 
 import (

@@ -327,8 +327,7 @@ func TestOverlap(t *testing.T) {
 }
 
 // TestCatchesUp: what is done about moments that passed while no process looked. One that passed a few seconds ago is
-// no
-// such moment.
+// no such moment.
 func TestCatchesUp(t *testing.T) {
 	for _, x := range []struct {
 		catchUp wire.CatchUp
@@ -471,8 +470,7 @@ func TestOneBegins(t *testing.T) {
 }
 
 // TestKills: a process that is killed with a claim in the record, in the middle of a birth, or behind it, leaves one
-// run:
-// another process begins it, or finds it born. A living one is left to do so.
+// run: another process begins it, or finds it born. A living one is left to do so.
 func TestKills(t *testing.T) {
 	for _, where := range []string{"before the birth", "behind the birth"} {
 		t.Run(where, func(t *testing.T) {

@@ -93,8 +93,8 @@ func (i interval) after(t time.Time) time.Time {
 }
 
 // line is a line of cron. Where it names hours, it is about what clocks on the wall show: a time that clocks skip is
-// the
-// moment at which they do, and one that they show twice is the first. Where its hour is *, it is about hours that pass.
+// the moment at which they do, and one that they show twice is the first. Where its hour is *, it is about hours that
+// pass.
 type line struct {
 	spec *cron.SpecSchedule // of UTC, in which clocks on the wall are reckoned; or of the zone
 	zone *time.Location

@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -59,6 +60,20 @@ func changeUser(c *console.Console, cmd *cobra.Command, change wire.UserChange, 
 		if right != nil {
 			change.Right = troupe.Right(*right)
 		}
+		if right != nil && !change.New { // a name that is misspelt makes no user
+			if change.Right == "" {
+				return console.Usage("give the right: --right viewer, operator or admin")
+			}
+			all, err := a.Server().People().Users(ctx)
+			if err != nil {
+				return err
+			}
+			if !slices.ContainsFunc(all, func(u wire.User) bool { return u.Name == change.Name }) {
+				return &troupe.UserError{Problem: fmt.Sprintf("there is no user %q", change.Name),
+					Hint: "`troupe users` lists them; `troupe users add NAME` adds one.", Code: troupe.ExitUsage,
+					Err: troupe.ErrNotFound}
+			}
+		}
 		u, err := a.Server().People().SetUser(ctx, change)
 		if err != nil {
 			return err
@@ -78,7 +93,7 @@ func newUsersAdd(c *console.Console) *cobra.Command {
 	cmd := changeUser(c, &cobra.Command{
 		Use: "add NAME", Short: "Add a user, and print a login code",
 		Example: "troupe users add ann\ntroupe users add bob --right viewer",
-	}, wire.UserChange{Invite: true}, &right, func(u wire.UserChanged) string {
+	}, wire.UserChange{New: true, Invite: true}, &right, func(u wire.UserChanged) string {
 		return fmt.Sprintf("%s is a user now, with the right %s.", console.Line(u.Name, 64), u.Right)
 	})
 	rightFlag(cmd, &right, string(troupe.RightOperator))
@@ -119,7 +134,8 @@ func newUsersRemove(c *console.Console) *cobra.Command {
 	return changeUser(c, &cobra.Command{
 		Use: "remove NAME", Short: "Remove a user with all tokens", Example: "troupe users remove bob",
 	}, wire.UserChange{Remove: true}, nil, func(u wire.UserChanged) string {
-		return console.Line(u.Name, 64) + " is no user any more. What they began goes on; `troupe stop` ends it."
+		return console.Line(u.Name, 64) + " is no user any more. What they began goes on; it is stopped with: " +
+			"troupe admin stop --by " + console.Line(u.Name, 64)
 	})
 }
 

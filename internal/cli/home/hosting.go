@@ -3,6 +3,7 @@ package home
 import (
 	"context"
 	"errors"
+	"net"
 	"net/url"
 	"os"
 	"strings"
@@ -149,8 +150,15 @@ func errNoServer() error {
 
 // addressOf is the address of what listens, with its scheme.
 func addressOf(s *httpd.Server, at httpd.Address) string {
+	scheme, host := "http://", s.Addr().String()
 	if at.TLS != nil {
-		return "https://" + s.Addr().String()
+		scheme = "https://"
 	}
-	return "http://" + s.Addr().String()
+	// An address that stands for all of the machine's is none that others can call.
+	if name, port, err := net.SplitHostPort(host); err == nil && net.ParseIP(name).IsUnspecified() {
+		if own, err := os.Hostname(); err == nil {
+			host = net.JoinHostPort(own, port)
+		}
+	}
+	return scheme + host
 }

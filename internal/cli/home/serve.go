@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -182,6 +183,9 @@ func servedFolders(named []string) ([]string, error) {
 		real, err := filepath.Abs(name)
 		if err == nil {
 			real, err = filepath.EvalSymlinks(real)
+		}
+		if info, serr := os.Stat(real); err == nil && serr == nil && !info.IsDir() {
+			err = errors.New("it is a file")
 		}
 		if err != nil {
 			return nil, &troupe.UserError{Problem: fmt.Sprintf("the folder %s is not to be had: %v", name, err),

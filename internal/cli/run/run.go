@@ -409,6 +409,7 @@ func request(c *console.Console, f flags, args []string, otherwise string) (wire
 // base is what the flags say, without a prompt.
 func base(c *console.Console, f flags) (wire.Begin, error) {
 	b := f.begin
+	b.Exact = b.Cwd != ""
 	switch f.format {
 	case formatText, formatJSON, formatStream:
 	default:
