@@ -25,7 +25,8 @@ func KeepSchedules(ctx context.Context, a *App, owner troupe.OwnerID, h *host.Ho
 		Now: a.env.Now, Log: a.env.Log, Owner: owner, Host: h, As: as,
 		Note: func(ctx context.Context, c troupe.Caller, b wire.Begin) (func(context.Context, error), error) {
 			about, with := wire.Told(b)
-			return ActsOf(a).Begin(ctx, wire.Act{By: personOf(c), Right: c.Right, Verb: "begin", About: about, With: with})
+			return ActsOf(a).Begin(ctx, wire.Act{By: personOf(c), Right: c.Right, Verb: "begin", About: about,
+				With: with})
 		}})
 }
 

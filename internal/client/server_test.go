@@ -37,6 +37,8 @@ func (k oneKey) Whose(_ context.Context, token string) (troupe.Caller, error) {
 	return k.caller, nil
 }
 
+func (oneKey) Ready(context.Context) error { return nil }
+
 func (k oneKey) SignIn(_ context.Context, in wire.SignIn) (wire.SignedIn, error) {
 	return wire.SignedIn{Token: k.token, Name: in.Code + in.Label}, nil
 }

@@ -3,6 +3,7 @@ package httpd
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"path"
 	"reflect"
@@ -41,6 +42,7 @@ type operations struct {
 	keys Keys    // of a server; nil: a socket, whose callers are known by their processes
 	in   folders // in which a server has agents work
 	acts Acts    // what its users do is noted there; nil: nowhere
+	log  *slog.Logger
 	// streaming bounds a context by the life of the server's streams.
 	streaming func(context.Context) (context.Context, context.CancelFunc)
 }

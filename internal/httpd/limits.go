@@ -1,7 +1,9 @@
 package httpd
 
 import (
+	"crypto/sha256"
 	"sync"
+	"time"
 
 	"golang.org/x/time/rate"
 )
@@ -25,8 +27,8 @@ func newLimits(perSecond float64, burst int) *limits {
 // take reports whether one may do it once more, and counts it.
 func (l *limits) take(key string) bool { return l.of(key).Allow() }
 
-// spent reports whether one may not do it now. It counts nothing.
-func (l *limits) spent(key string) bool { return l.of(key).Tokens() < 1 }
+// give gives one back that was taken: it does not count after all. Nobody has more than the burst for it.
+func (l *limits) give(key string) { l.of(key).AllowN(time.Now(), -1) }
 
 func (l *limits) of(key string) *rate.Limiter {
 	l.mu.Lock()
@@ -59,4 +61,42 @@ func (l *limits) forget() {
 			return
 		}
 	}
+}
+
+const (
+	// knownFor is how long a token is known that was good, and mostKnown how many are known at once.
+	knownFor  = time.Hour
+	mostKnown = 10_000
+)
+
+// known are the hashes of tokens that were good a while ago. It may be used from several goroutines.
+type known struct {
+	mu    sync.Mutex
+	until map[[sha256.Size]byte]time.Time
+}
+
+func newKnown() *known { return &known{until: make(map[[sha256.Size]byte]time.Time)} }
+
+func (k *known) has(secret string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return time.Now().Before(k.until[sha256.Sum256([]byte(secret))])
+}
+
+func (k *known) drop(secret string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.until, sha256.Sum256([]byte(secret)))
+}
+
+func (k *known) add(secret string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for old := range k.until {
+		if len(k.until) < mostKnown {
+			break
+		}
+		delete(k.until, old)
+	}
+	k.until[sha256.Sum256([]byte(secret))] = time.Now().Add(knownFor)
 }

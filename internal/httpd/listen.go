@@ -18,10 +18,12 @@ import (
 
 // Keys say who may call a server.
 type Keys interface {
-	// Whose is the caller whom a token belongs to. A troupe.UserError says that it is nobody's.
+	// Whose is the caller whom a token belongs to. A troupe.UserError with troupe.ExitPermission says that it is nobody's.
 	Whose(ctx context.Context, token string) (troupe.Caller, error)
 	// SignIn gives a token for a login code.
 	SignIn(ctx context.Context, in wire.SignIn) (wire.SignedIn, error)
+	// Ready says what keeps them from knowing.
+	Ready(ctx context.Context) error
 }
 
 // Acts note who does what.
@@ -70,9 +72,7 @@ func Listen(ctx context.Context, at Address, keys Keys, cases Bind) (*Server, er
 		l = tls.NewListener(l, at.TLS)
 	}
 	o := &operations{bind: cases, keys: keys, in: at.Folders, acts: at.Acts}
-	door := &door{keys: keys, at: at, local: local && len(at.Proxies) == 0,
-		strangers: newLimits(strangerRate, strangerBurst),
-		users:     newLimits(userRate, userBurst)}
+	door := newDoor(at, keys, local && len(at.Proxies) == 0)
 	s := newServer(ctx, o, at.Log, func(net.Conn) peer { return peer{} }, door.admit)
 	s.addr = l.Addr()
 	go func() { s.served <- s.http.Serve(l) }()
@@ -95,7 +95,8 @@ func isLoopback(address string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// How much strangers may try (each address alone), and what a user's token is good for in a second.
+// How often strangers may log in and come with wrong tokens (each address alone, and each of the two by itself), and
+// what a user's token is good for in a second.
 const (
 	strangerRate, strangerBurst = 0.2, 10
 	userRate, userBurst         = 200, 1000
@@ -103,10 +104,17 @@ const (
 
 // door lets the calls in that come with a token.
 type door struct {
-	keys             Keys
-	at               Address
-	local            bool // no proxy passes calls on, and none comes from another machine
-	strangers, users *limits
+	keys  Keys
+	at    Address
+	local bool // no proxy passes calls on, and none comes from another machine
+	// strangers are the addresses that come with wrong tokens, and logins those that log in.
+	strangers, logins, users *limits
+	known                    *known
+}
+
+func newDoor(at Address, keys Keys, local bool) *door {
+	return &door{keys: keys, at: at, local: local, strangers: newLimits(strangerRate, strangerBurst),
+		logins: newLimits(strangerRate, strangerBurst), users: newLimits(userRate, userBurst), known: newKnown()}
 }
 
 // admit is an admission. Nothing that a call says of where it comes from counts, but for what a listed proxy adds.
@@ -130,7 +138,7 @@ func (d *door) admit(r *http.Request) (troupe.Caller, *wire.Problem) {
 	}
 	signIn := wire.RouteOf(wire.SignInRoute)
 	if r.Method == signIn.Method && r.URL.Path == signIn.Path {
-		if !d.strangers.take(from) {
+		if !d.logins.take(from) {
 			return troupe.Caller{}, tooMuch("there were too many logins from " + from)
 		}
 		return troupe.Caller{}, nil
@@ -140,21 +148,52 @@ func (d *door) admit(r *http.Request) (troupe.Caller, *wire.Problem) {
 		return troupe.Caller{}, problem(http.StatusUnauthorized, "the call comes without a token",
 			"Log in: troupe login ADDRESS. The token goes into the header: Authorization: Bearer TOKEN.")
 	}
-	if d.strangers.spent(from) {
-		return troupe.Caller{}, tooMuch("there were too many calls with wrong tokens from " + from)
-	}
-	c, err := d.keys.Whose(r.Context(), secret)
-	if user, ok := errors.AsType[*troupe.UserError](err); ok {
-		d.strangers.take(from)
-		return troupe.Caller{}, problem(http.StatusUnauthorized, user.Problem, user.Hint)
-	}
-	if err != nil {
-		return troupe.Caller{}, wire.NewProblem(err)
+	c, refused := d.whose(r.Context(), secret, from)
+	if refused != nil {
+		return troupe.Caller{}, refused
 	}
 	if c.Right != troupe.RightSystem && !d.users.take(c.Token) {
 		return troupe.Caller{}, tooMuch("there are too many calls with this token")
 	}
 	return spokenFor(r, c)
+}
+
+// whose looks a token up. Until it is known to be good it counts as a wrong one of its address, so that no more are
+// looked up at once either; who was let in before is kept out by no neighbour.
+func (d *door) whose(ctx context.Context, secret, from string) (troupe.Caller, *wire.Problem) {
+	known := d.known.has(secret)
+	if !known && !d.strangers.take(from) {
+		return troupe.Caller{}, tooMuch("there were too many calls with wrong tokens from " + from)
+	}
+	c, err := d.keys.Whose(ctx, secret)
+	if refusedBy(err) {
+		if known {
+			d.known.drop(secret)
+			d.strangers.take(from)
+		}
+		return troupe.Caller{}, problem(http.StatusUnauthorized, wire.NewProblem(err).Detail, wire.NewProblem(err).Hint)
+	}
+	if !known {
+		d.strangers.give(from)
+	}
+	if err != nil {
+		return troupe.Caller{}, unreachable(d.at.Log, err)
+	}
+	d.known.add(secret)
+	return c, nil
+}
+
+// refusedBy reports whether an error of Keys says that a token or a code is none. Any other is the database's.
+func refusedBy(err error) bool {
+	user, ok := errors.AsType[*troupe.UserError](err)
+	return ok && user.Code == troupe.ExitPermission
+}
+
+// unreachable is what strangers are told of a database that fails: nothing of it.
+func unreachable(log *slog.Logger, err error) *wire.Problem {
+	log.Warn("it is not known who calls", "error", err)
+	return &wire.Problem{Status: http.StatusServiceUnavailable, Title: http.StatusText(http.StatusServiceUnavailable),
+		Detail: "the server cannot reach its database; try again", Code: troupe.ExitFailed}
 }
 
 // from is the address that a call comes from, and whether a listed proxy passes it on.

@@ -35,10 +35,17 @@ func (k rightKeys) Whose(_ context.Context, token string) (troupe.Caller, error)
 		return troupe.Caller{Name: "troupe", Right: troupe.RightSystem, Surface: troupe.SurfaceServer, Token: "peers"},
 			nil
 	}
-	if token == "broken" || token == "" && k.broken {
+	if token == "broken" {
 		return troupe.Caller{}, errors.New("the disk is on fire")
 	}
 	return troupe.Caller{}, &troupe.UserError{Problem: "nobody's token", Hint: "h", Code: troupe.ExitPermission}
+}
+
+func (k rightKeys) Ready(context.Context) error {
+	if k.broken {
+		return errors.New("the disk is on fire")
+	}
+	return nil
 }
 
 func (rightKeys) SignIn(_ context.Context, in wire.SignIn) (wire.SignedIn, error) {
@@ -363,7 +370,7 @@ func TestDoor(t *testing.T) {
 		{"", []string{"Authorization", "viewer"}, 401, "without a token"},
 		{"", []string{"Authorization", "Basic viewer"}, 401, "without a token"},
 		{"none", nil, 401, "nobody's token"},
-		{"broken", nil, 500, "the disk is on fire"},
+		{"broken", nil, 503, "cannot reach its database"},
 		{"viewer", []string{"Host", "localhost:1"}, 200, ""},
 		{"viewer", []string{"Host", "[::1]:7777"}, 200, ""},
 		{"viewer", []string{"Host", "127.0.0.1.evil.example"}, 403, "is not a name of this machine"},
@@ -459,7 +466,8 @@ func TestStrangersAreSlowed(t *testing.T) {
 func TestLimited(t *testing.T) {
 	t.Parallel()
 	const most = 2
-	d := &door{keys: rightKeys{}, strangers: newLimits(1e-6, most), users: newLimits(1e-6, most)}
+	d := newDoor(Address{}, rightKeys{}, false)
+	d.strangers, d.users = newLimits(1e-6, most), newLimits(1e-6, most)
 	turned := (&Server{}).guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 	}), d.admit)
@@ -560,7 +568,7 @@ func TestProxy(t *testing.T) {
 	if status, body := callAt(t, s, "viewer", "GET", "/v1/me", "", "Host", "troupe.example.com"); status != 200 {
 		t.Errorf("through the proxy: %d %s", status, body)
 	}
-	d := &door{at: Address{Proxies: []netip.Prefix{here}}}
+	d := newDoor(Address{Proxies: []netip.Prefix{here}}, nil, false)
 	for _, x := range []struct {
 		remote    string
 		forwarded []string

@@ -68,6 +68,7 @@ func newServer(ctx context.Context, o *operations, log *slog.Logger, look func(n
 	admit admission) *Server {
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	streams, silence := context.WithCancel(base)
+	o.log = log
 	s := &Server{served: make(chan error, 1), cancel: cancel}
 	s.http = &http.Server{
 		Handler:           s.guard(handler(o, streams), admit),
@@ -199,27 +200,29 @@ func admitPeer(r *http.Request) (troupe.Caller, *wire.Problem) {
 	return c, nil
 }
 
-// guard turns away whoever may not call, before anything of the request is looked at.
+// guard turns away whoever may not call, before anything of the request is looked at. What a page of another site has a
+// browser send is not counted as anyone's.
 func (s *Server) guard(next http.Handler, admit admission) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		writeProblem(w, &wire.Problem{
+		turnAway(w, &wire.Problem{
 			Status: http.StatusForbidden, Detail: "the request comes from a page of another origin",
 			Hint: "Only Troupe's own pages may call this API from a browser.", Code: troupe.ExitUsage,
 		})
 	}))
-	next = origins.Handler(next)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !s.busy.enter() {
-			return
-		}
-		defer s.busy.leave()
+	admitted := origins.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, refused := admit(r)
 		if refused != nil {
 			turnAway(w, refused)
 			return
 		}
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
+	}))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.busy.enter() {
+			defer s.busy.leave()
+			admitted.ServeHTTP(w, r)
+		}
 	})
 }
 
@@ -251,6 +254,8 @@ func handler(o *operations, streams context.Context) http.Handler {
 const (
 	livePath  = "/healthz"
 	readyPath = "/readyz"
+	// readyWait is how long a database may take until a server is not ready.
+	readyWait = 5 * time.Second
 )
 
 func newHandler(o *operations, streams context.Context) http.Handler {
@@ -269,11 +274,10 @@ func newHandler(o *operations, streams context.Context) http.Handler {
 	})
 	mux.HandleFunc("GET "+readyPath, func(w http.ResponseWriter, r *http.Request) {
 		if o.keys != nil {
-			// Whose token this is, the database says; that it is nobody's is an answer.
-			_, err := o.keys.Whose(r.Context(), "")
-			if err != nil && !errors.As(err, new(*troupe.UserError)) {
-				writeProblem(w, &wire.Problem{Status: http.StatusServiceUnavailable,
-					Detail: "the database does not answer"})
+			ctx, cancel := context.WithTimeout(r.Context(), readyWait)
+			defer cancel()
+			if err := o.keys.Ready(ctx); err != nil {
+				writeProblem(w, unreachable(o.log, err))
 				return
 			}
 		}

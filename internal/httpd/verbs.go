@@ -288,6 +288,9 @@ func (o *operations) people(h huma.API) {
 				end(ctx, nil)
 			}
 		}
+		if err != nil && !refusedBy(err) {
+			return nil, unreachable(o.log, err)
+		}
 		if err != nil {
 			return nil, wire.NewProblem(err)
 		}

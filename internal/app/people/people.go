@@ -85,6 +85,12 @@ func stranger(problem, hint string) error {
 	return &troupe.UserError{Problem: problem, Hint: hint, Code: troupe.ExitPermission, Err: ErrStranger}
 }
 
+// Ready looks whether the database answers.
+func (p *People) Ready(ctx context.Context) error {
+	_, _, err := p.users(ctx)
+	return err
+}
+
 // Whose is the caller whom a token belongs to. It is ErrStranger if it is nobody's.
 func (p *People) Whose(ctx context.Context, secret string) (troupe.Caller, error) {
 	if strings.HasPrefix(secret, peer) {
