@@ -18,7 +18,8 @@ import (
 
 // Keys say who may call a server.
 type Keys interface {
-	// Whose is the caller whom a token belongs to. A troupe.UserError with troupe.ExitPermission says that it is nobody's.
+	// Whose is the caller whom a token belongs to. A troupe.UserError with troupe.ExitPermission says that it is
+	// nobody's.
 	Whose(ctx context.Context, token string) (troupe.Caller, error)
 	// SignIn gives a token for a login code.
 	SignIn(ctx context.Context, in wire.SignIn) (wire.SignedIn, error)

@@ -11,7 +11,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// TestOutage: of a PostgreSQL that lets no one in nobody is told that their token, or their code, is none; and it is not ready.
+// TestOutage: of a PostgreSQL that lets no one in nobody is told that their token, or their code, is none; and it is
+// not ready.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	server, err := pgtest.Start(t.Context())
