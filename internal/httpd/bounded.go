@@ -41,7 +41,7 @@ func (b bounded) hasSession(ctx context.Context, id troupe.SessionID) (bool, err
 	if id == "" {
 		return false, nil
 	}
-	t, err := b.API.Tree(ctx, id)
+	t, err := b.Tree(ctx, id)
 	if err != nil {
 		return false, err
 	}
