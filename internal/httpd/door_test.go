@@ -201,8 +201,10 @@ func TestKnownTokens(t *testing.T) {
 // downKeys are those of a server whose database is down.
 type downKeys struct{}
 
-func (downKeys) Whose(context.Context, string) (troupe.Caller, error) { return troupe.Caller{}, outage() }
-func (downKeys) Ready(context.Context) error                          { return outage() }
+func (downKeys) Whose(context.Context, string) (troupe.Caller, error) {
+	return troupe.Caller{}, outage()
+}
+func (downKeys) Ready(context.Context) error { return outage() }
 func (downKeys) SignIn(context.Context, wire.SignIn) (wire.SignedIn, error) {
 	return wire.SignedIn{}, outage()
 }
