@@ -45,6 +45,8 @@ type operations struct {
 	log  *slog.Logger
 	// streaming bounds a context by the life of the server's streams.
 	streaming func(context.Context) (context.Context, context.CancelFunc)
+	open      open
+	large     chan struct{} // holds one for each large body that is being read
 }
 
 // permit has an operation answer only those who may have the verb. What others send is not looked at.
@@ -54,11 +56,7 @@ func permit(h huma.API, needs troupe.Right) func(huma.Context, func(huma.Context
 			next(hc)
 			return
 		}
-		p := wire.NewProblem(troupe.NotAllowed(needs))
-		hc.SetHeader("Content-Type", problemType)
-		hc.SetStatus(p.Status)
-		// Whoever asked may have gone; there is nobody else to tell.
-		_ = h.Marshal(hc.BodyWriter(), "application/json", p)
+		refuse(h, hc, wire.NewProblem(troupe.NotAllowed(needs)))
 	}
 }
 
@@ -131,6 +129,7 @@ func (o *operations) describe(mux *http.ServeMux) *huma.OpenAPI {
 
 		RejectUnknownQueryParameters: true, // a misspelt one would be as good as none
 	})
+	o.open.of, o.large = make(map[string]int), make(chan struct{}, mostLarge)
 	o.sessions(h)
 	o.events(h)
 	o.runs(h)
@@ -178,15 +177,15 @@ func addRefs(schemas map[string]*huma.Schema, s *huma.Schema, out map[string]boo
 }
 
 // operation is what a route and all operations have in common.
-func operation(h huma.API, id string) huma.Operation {
+func (o *operations) operation(h huma.API, id string) huma.Operation {
 	r := wire.RouteOf(id)
 	schema := h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[wire.Problem](), true, "Problem")
 	most := int64(maxBody)
-	if r.Large {
-		most = maxMessage
-	}
 	about := fmt.Sprintf("At a server: with the right %s.", r.Needs)
 	between := huma.Middlewares{permit(h, r.Needs)}
+	if r.Large {
+		most, between = maxMessage, append(between, o.fewLarge(h))
+	}
 	if id == wire.SignInRoute {
 		about, between = "Without a token. At a server alone.", nil
 	}
@@ -202,7 +201,7 @@ func operation(h huma.API, id string) huma.Operation {
 
 // query registers an operation that answers with a value.
 func query[I, T any](o *operations, h huma.API, id string, fn func(api.API, context.Context, *I) (T, error)) {
-	huma.Register(h, operation(h, id), func(ctx context.Context, in *I) (*body[T], error) {
+	huma.Register(h, o.operation(h, id), func(ctx context.Context, in *I) (*body[T], error) {
 		var v T
 		a, err := o.as(ctx, id, in)
 		end, nerr := o.noted(ctx, id, in) // with the folder that is meant by now
@@ -221,7 +220,7 @@ func query[I, T any](o *operations, h huma.API, id string, fn func(api.API, cont
 
 // do registers an operation that does something and has nothing to say.
 func do[I any](o *operations, h huma.API, id string, fn func(api.API, context.Context, *I) error) {
-	huma.Register(h, operation(h, id), func(ctx context.Context, in *I) (*nothing, error) {
+	huma.Register(h, o.operation(h, id), func(ctx context.Context, in *I) (*nothing, error) {
 		a, err := o.as(ctx, id, in)
 		end, nerr := o.noted(ctx, id, in)
 		if nerr != nil {

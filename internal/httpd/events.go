@@ -100,7 +100,7 @@ func (in *eventsInput) places(s wire.Session) (map[troupe.SessionID]int64, error
 
 // events registers the log: a page of it, or a stream that goes on.
 func (o *operations) events(h huma.API) {
-	op := operation(h, "events")
+	op := o.operation(h, "events")
 	op.Description += " With `Accept: text/event-stream` the answer is a stream: every event from where the request " +
 		"says, then those that come, each as one message whose id is SESSION:SEQ. Messages without a name are events " +
 		"of the log; `delta` is a piece of a reply on its way; ignore named ones you do not know. A reader that was " +
@@ -135,7 +135,7 @@ func (o *operations) events(h huma.API) {
 			return nil, wire.NewProblem(err)
 		}
 		if strings.Contains(in.Accept, streamType) {
-			f := wire.Follow{Root: s.Root, Only: s.ID, From: seen, Deltas: in.Deltas}
+			f := wire.Follow{Root: s.Root, Only: s.ID, From: seen, Deltas: in.Deltas, Paged: true}
 			if in.Tree {
 				f.Only = ""
 			}
@@ -146,7 +146,14 @@ func (o *operations) events(h huma.API) {
 					x.told = c.told
 				}
 			}
-			return &huma.StreamResponse{Body: func(hc huma.Context) { o.stream(hc, a, f, x) }}, nil
+			leave, err := o.open.enter(caller(ctx))
+			if err != nil {
+				return nil, err
+			}
+			return &huma.StreamResponse{Body: func(hc huma.Context) {
+				defer leave()
+				o.stream(hc, a, f, x)
+			}}, nil
 		}
 		var page []troupe.Event
 		if in.Tree {
@@ -184,8 +191,8 @@ func tree(ctx context.Context, a api.API, f wire.Follow) ([]troupe.Event, error)
 
 // stream writes what happens, until the reader or the server goes away.
 func (o *operations) stream(hc huma.Context, a api.API, f wire.Follow, x *subagents) {
-	ctx, cancel := o.streaming(hc.Context())
-	defer cancel()
+	ctx, done := o.held(hc.Context(), "events")
+	defer done()
 	_, w := humago.Unwrap(hc)
 	hc.SetHeader(rootHeader, string(f.Root))
 	hc.SetHeader("Content-Type", streamType)

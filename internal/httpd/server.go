@@ -216,7 +216,11 @@ func (s *Server) guard(next http.Handler, admit admission) http.Handler {
 			turnAway(w, refused)
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
+		ctx := context.WithValue(r.Context(), callerKey{}, c)
+		if secret, ok := bearer(r); ok {
+			ctx = context.WithValue(ctx, secretKey{}, secret)
+		}
+		next.ServeHTTP(w, r.WithContext(ctx))
 	}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.busy.enter() {

@@ -81,8 +81,8 @@ func (o *operations) runs(h huma.API) {
 		return begun, err
 	})
 	querySession(o, h, "wait", func(a api.API, ctx context.Context, id troupe.SessionID) (wire.Ended, error) {
-		ctx, cancel := o.streaming(ctx)
-		defer cancel()
+		ctx, left := o.held(ctx, "wait")
+		defer left()
 		bounded, done := context.WithTimeout(ctx, waitMost)
 		defer done()
 		err := a.Wait(bounded, id)
@@ -227,6 +227,10 @@ func (o *operations) machine(h huma.API) {
 	of(o, h, "prune-worktrees", workspaces, api.Workspaces.PruneWorktrees)
 	of(o, h, "rules", api.API.Machine, api.Machine.Rules)
 	queryBody(o, h, "explain", func(a api.API, ctx context.Context, x wire.Explain) (wire.Explained, error) {
+		if n := len(x.Calls); n > wire.MostCalls {
+			return wire.Explained{}, &troupe.UserError{Problem: fmt.Sprintf("%d calls are too many at once", n),
+				Hint: fmt.Sprintf("Ask about %d at a time.", wire.MostCalls), Code: troupe.ExitUsage}
+		}
 		return a.Machine().Explain(ctx, x.Place, x.Calls)
 	})
 }
@@ -274,7 +278,7 @@ func (o *operations) people(h huma.API) {
 	do(o, h, "revoke", func(a api.API, ctx context.Context, in *body[wire.Revoke]) error {
 		return a.Server().People().Revoke(ctx, in.Body)
 	})
-	huma.Register(h, operation(h, wire.SignInRoute), func(ctx context.Context, in *body[wire.SignIn],
+	huma.Register(h, o.operation(h, wire.SignInRoute), func(ctx context.Context, in *body[wire.SignIn],
 	) (*body[wire.SignedIn], error) {
 		if o.keys == nil {
 			return nil, wire.NewProblem(&troupe.UserError{Problem: "this is no server: who calls is known here",

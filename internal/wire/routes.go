@@ -10,7 +10,7 @@ import (
 type Route struct {
 	ID, Method, Path, Summary string
 
-	Large bool // words, pictures or many calls are sent with it
+	Large bool // words or pictures are sent with it
 	Slow  bool // the answer may take minutes: it asks a model, or runs what a command of a file names
 
 	// Needs is the right that a user of a server has to have.
@@ -67,8 +67,8 @@ func routes() []Route {
 		route("default-model", get, "/v1/model", "The model that a new session would begin with").by(viewer),
 		route("doctor", get, "/v1/doctor", "What a run in a folder would find on this machine").slow(),
 		route("agents", post, "/v1/agents", "The types of agent that can be started, and their "+
-			"files").large().by(viewer),
-		route("agent", post, "/v1/agent", "What an agent of a type would be born with").large().by(viewer),
+			"files").by(viewer),
+		route("agent", post, "/v1/agent", "What an agent of a type would be born with").by(viewer),
 		route("hooks", post, "/v1/hooks", "The hooks that are set, and what they say to a made-up "+
 			"event").large().slow(),
 		route("status-line", post, "/v1/status-line", "What the status line of the settings says").slow(),
@@ -78,8 +78,8 @@ func routes() []Route {
 		route("set-server", post, "/v1/servers/change", "Write an MCP server down, or take it out"),
 		route("login", post, "/v1/servers/login", "Log in to an MCP server, or out").slow(),
 		route("skills", post, "/v1/skills", "The skills and commands that can be used, and their "+
-			"files").large().by(viewer),
-		route("workflows", post, "/v1/workflows", "The workflows that can be run, and their files").large().by(viewer),
+			"files").by(viewer),
+		route("workflows", post, "/v1/workflows", "The workflows that can be run, and their files").by(viewer),
 		route("memories", post, "/v1/memories", "What agents have kept for others of their type").by(operator),
 		route("set-memory", post, "/v1/memories/change", "Change what agents have kept, or forget "+
 			"it").large(),
@@ -90,7 +90,7 @@ func routes() []Route {
 		route("prune-worktrees", post, "/v1/worktrees/prune",
 			"Remove those whose work is elsewhere").slow().by(operator),
 		route("rules", post, "/v1/rules", "The rules that hold for a run").by(viewer),
-		route("explain", post, "/v1/explain", "What the gate would answer to calls").large().by(viewer),
+		route("explain", post, "/v1/explain", "What the gate would answer to calls").by(viewer),
 		route("me", get, "/v1/me", "Who calls, as the server knows them").by(viewer),
 		route("hosted", get, "/v1/hosting", "Which processes run sessions, which sessions are kept going, and where "+
 			"nothing is begun").by(viewer),
@@ -138,6 +138,9 @@ const CallerHeader = "Troupe-Caller"
 
 // SignInRoute is the one route that needs no token.
 const SignInRoute = "sign-in"
+
+// MostCalls is about how many calls the gate is asked at once, at the most.
+const MostCalls = 200
 
 // OnlyRequest stands in a path for the one request that is open.
 const OnlyRequest = "-"

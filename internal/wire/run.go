@@ -106,6 +106,8 @@ type Follow struct {
 	From map[troupe.SessionID]int64 // the last event that was seen of each; nil: none was
 	// Deltas asks for pieces of replies too.
 	Deltas bool
+	// Paged asks for few events at once, where many are read from the log.
+	Paged bool
 }
 
 // Batch is what has happened since the batch before. The event that a delta's call began with is in

@@ -326,7 +326,8 @@ func Streams(t *testing.T, w *World, a api.API) {
 	t.Helper()
 	for _, only := range []troupe.SessionID{"", Child} {
 		seen := map[troupe.SessionID]int64{Root: 1}
-		s, err := a.Follow(t.Context(), wire.Follow{Root: Root, Only: only, From: seen, Deltas: true})
+		s, err := a.Follow(t.Context(), wire.Follow{Root: Root, Only: only, From: seen, Deltas: true,
+			Paged: only != ""})
 		if err != nil {
 			t.Fatal(err)
 		}

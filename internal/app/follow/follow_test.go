@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -518,4 +519,56 @@ func TestManyAtOnce(t *testing.T) {
 		}
 	}
 	wg.Wait()
+}
+
+// TestPages: a paged follower reads few events of the log at once, each once and in order, however many there are and
+// however large; a piece of a reply waits for the events before it.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	for what, x := range map[string]struct{ events, bytes, most int }{
+		"many": {1000, 1, pageEvents}, "large": {40, 200 << 10, partEvents},
+	} {
+		h := newHome(t, mem())
+		ids := h.plant(1, 2)
+		f := h.follow(wire.Follow{Root: ids[0], Deltas: true, Paged: true})
+		seq := int64(0)
+		for range x.events {
+			for _, id := range ids {
+				seq = h.log(ids[0], id, troupe.ModelChanged{Model: strings.Repeat("m", x.bytes)})
+			}
+		}
+		h.says(ids[0], ids[2], seq, 1)
+		seen := make(map[troupe.SessionID]int64)
+		n, said, first := 0, 0, true
+		for n < len(ids)*x.events || said == 0 {
+			var b wire.Batch
+			if first {
+				events, err := f.Rest(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				b.Events = events
+			} else {
+				b = now(t, f)
+			}
+			first = false
+			if len(b.Events)+len(b.Deltas) == 0 || len(b.Events) > x.most {
+				t.Fatalf("%s: a page of %d events behind %d", what, len(b.Events), n)
+			}
+			for _, e := range b.Events {
+				if seen[e.Session]++; seen[e.Session] != e.Seq {
+					t.Fatalf("%s: event %d of %s comes as number %d", what, e.Seq, e.Session, seen[e.Session])
+				}
+			}
+			n, said = n+len(b.Events), said+len(b.Deltas)
+			if len(b.Deltas) > 0 && seen[ids[2]] < seq {
+				t.Fatalf("%s: a piece comes before the events that it follows", what)
+			}
+		}
+		if n != len(ids)*x.events || said != 1 {
+			t.Errorf("%s: %d events and %d pieces came", what, n, said)
+		}
+		h.note(ids[0], ids[0])
+		next(t, f, 1)
+	}
 }

@@ -15,6 +15,13 @@ import (
 // maxDeltas is how many deltas are kept for a reader that is behind.
 const maxDeltas = 512
 
+// A page of the log has at most so many events, and is full at so many bytes. It is read in parts, of which the last
+// may go beyond the bytes.
+const (
+	pageEvents, pageBytes = 200, 1 << 20
+	partEvents            = 10
+)
+
 // Follower reads what happens in a tree, from behind the events it was given.
 type Follower struct {
 	broker *Broker
@@ -31,6 +38,7 @@ type Follower struct {
 	all     bool                       // any session may have changed
 	kept    kept
 	deltas  []wire.Delta
+	more    bool                       // the log holds more than the last page
 	ended   map[troupe.SessionID]int64 // the last event returned that ended a reply; with deltas only
 }
 
@@ -61,6 +69,9 @@ func (f *Follower) Next(ctx context.Context) (wire.Batch, error) {
 		}
 		deltas := f.pieces() // first: the events that their calls began with are there already
 		events, err := f.read(context.WithoutCancel(ctx))
+		if f.keeps(deltas) {
+			deltas = nil
+		}
 		b := wire.Batch{Deltas: deltas, Events: events}
 		if err != nil || len(b.Events)+len(b.Deltas) > 0 {
 			return b, err
@@ -127,6 +138,16 @@ func (f *Follower) pieces() []wire.Delta {
 	return out
 }
 
+// keeps keeps pieces for a later batch, while events that belong before them may be unread.
+func (f *Follower) keeps(deltas []wire.Delta) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.more {
+		f.deltas = append(deltas, f.deltas...)
+	}
+	return f.more
+}
+
 // read returns the new events of the sessions that have changed: those that were announced with their
 // commits, and from the log what was not.
 func (f *Follower) read(ctx context.Context) (out []troupe.Event, err error) {
@@ -137,7 +158,7 @@ func (f *Follower) read(ctx context.Context) (out []troupe.Event, err error) {
 	if !all && len(have.changed) == 0 {
 		return nil, nil
 	}
-	var unknown []troupe.SessionID
+	var unknown, later []troupe.SessionID
 	for _, id := range have.changed {
 		events, ok := have.behind(id, f.cursors[id])
 		if !ok {
@@ -149,8 +170,8 @@ func (f *Follower) read(ctx context.Context) (out []troupe.Event, err error) {
 	}
 	if all || len(unknown) > 0 {
 		err = f.broker.store.View(ctx, func(r store.Reader) error {
-			events, err := f.events(r, all, unknown)
-			out = append(out, events...)
+			events, unread, err := f.events(r, all, unknown)
+			out, later = append(out, events...), unread
 			return err
 		})
 	}
@@ -165,6 +186,12 @@ func (f *Follower) read(ctx context.Context) (out []troupe.Event, err error) {
 		if f.o.Deltas && endsReply(e.Body) {
 			f.end(e)
 		}
+	}
+	if f.more = len(later) > 0; f.more {
+		for _, id := range later {
+			f.kept.add(id, nil, 0)
+		}
+		f.signal()
 	}
 	return out, nil
 }
@@ -186,8 +213,10 @@ func endsReply(b troupe.Body) bool {
 	return false
 }
 
-// events reads what is behind the cursors, of all sessions or of those that have changed.
-func (f *Follower) events(r store.Reader, all bool, changed []troupe.SessionID) (out []troupe.Event, err error) {
+// events reads what is behind the cursors, of all sessions or of those that have changed. What is left for other pages
+// is behind the cursors of later.
+func (f *Follower) events(r store.Reader, all bool, changed []troupe.SessionID) (out []troupe.Event,
+	later []troupe.SessionID, err error) {
 	switch {
 	case all && f.o.Only != "":
 		changed = []troupe.SessionID{f.o.Only}
@@ -195,7 +224,7 @@ func (f *Follower) events(r store.Reader, all bool, changed []troupe.SessionID) 
 		changed = nil
 		sessions, err := r.Sessions(store.Filter{Root: f.o.Root})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, s := range sessions {
 			if s.Seq > f.cursors[s.ID] {
@@ -203,12 +232,32 @@ func (f *Follower) events(r store.Reader, all bool, changed []troupe.SessionID) 
 			}
 		}
 	}
-	for _, id := range changed {
-		events, err := r.Events(id, f.cursors[id], 0)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, events...)
+	part, weight := 0, 0
+	if f.o.Paged {
+		part = partEvents
 	}
-	return out, nil
+	for i, id := range changed {
+		after := f.cursors[id]
+		for {
+			if f.o.Paged && (len(out) >= pageEvents || weight >= pageBytes) {
+				return out, changed[i:], nil
+			}
+			events, err := r.Events(id, after, part)
+			if err != nil {
+				return nil, nil, err
+			}
+			out = append(out, events...)
+			if !f.o.Paged || len(events) == 0 {
+				break
+			}
+			for _, e := range events {
+				weight += bytesOf(e.Body)
+			}
+			after = events[len(events)-1].Seq
+			if len(events) < part {
+				break
+			}
+		}
+	}
+	return out, nil, nil
 }

@@ -122,7 +122,7 @@ func explainCalls(ctx context.Context, c *console.Console, from io.Reader, a api
 	for _, w := range odd.Warnings {
 		c.WarnOnce(w)
 	}
-	in := bufio.NewReaderSize(from, 1<<20)
+	in := bufio.NewReaderSize(from, 1<<19)
 	bad, ignored := 0, map[string]bool{}
 	var verdicts []wire.Verdict
 	var calls []wire.Call
@@ -149,7 +149,7 @@ func explainCalls(ctx context.Context, c *console.Console, from io.Reader, a api
 				}
 			}
 		}
-		if !end && in.Buffered() > 0 {
+		if !end && in.Buffered() > 0 && len(calls) < wire.MostCalls {
 			continue
 		}
 		if err := explainBatch(ctx, c, a, p, calls, at, verdicts); err != nil {
