@@ -2,6 +2,7 @@ package httpd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -49,16 +50,14 @@ func (b bounded) hasSession(ctx context.Context, id troupe.SessionID) (bool, err
 }
 
 // only leaves of a list what belongs to sessions of the server.
-func only[T any](ctx context.Context, b bounded, all []T, of func(T) troupe.SessionID) (out []T, err error) {
-	known := map[troupe.SessionID]bool{}
+func only[T any](ctx context.Context, b bounded, all []T, of func(T) troupe.SessionID) ([]T, error) {
+	out, known := []T{}, map[troupe.SessionID]bool{}
 	for _, x := range all {
 		id := of(x)
 		has, asked := known[id]
 		if !asked {
-			if has, err = b.hasSession(ctx, id); isGone(err) {
-				has, err = false, nil
-			}
-			if err != nil {
+			var err error
+			if has, err = b.hasSession(ctx, id); err != nil && !isGone(err) {
 				return nil, err
 			}
 			known[id] = has
@@ -67,10 +66,10 @@ func only[T any](ctx context.Context, b bounded, all []T, of func(T) troupe.Sess
 			out = append(out, x)
 		}
 	}
-	return slices.Clip(append([]T{}, out...)), nil
+	return out, nil
 }
 
-func isGone(err error) bool { return err != nil && wire.NewProblem(err).Kind == "not_found" }
+func isGone(err error) bool { return errors.Is(err, troupe.ErrNotFound) }
 
 func (b bounded) Find(ctx context.Context, ref, cwd string) (wire.Session, error) {
 	s, err := b.API.Find(ctx, ref, cwd)
