@@ -160,6 +160,13 @@ func TestSaidOnce(t *testing.T) {
 		fmt.Fprint(w, `{}`)
 	}))
 	defer srv.Close()
+	heard := func() []string { // since it was last asked
+		mu.Lock()
+		defer mu.Unlock()
+		out := got
+		got = nil
+		return out
+	}
 	c := client.At(srv.URL, "secret")
 	defer c.Close()
 	if _, err := c.Find(t.Context(), "main", ""); err != nil {
@@ -169,14 +176,13 @@ func TestSaidOnce(t *testing.T) {
 		"begin": func() error { _, err := c.Begin(t.Context(), wire.Begin{Prompt: "x"}); return err },
 		"send":  func() error { _, err := c.Send(t.Context(), apitest.Root, wire.Message{Text: "x"}); return err },
 	} {
-		got = nil
-		if err := call(); err != nil || len(got) != 2 || got[0] != got[1] || strings.HasSuffix(got[0], " ") {
+		err := call()
+		if got := heard(); err != nil || len(got) != 2 || got[0] != got[1] || strings.HasSuffix(got[0], " ") {
 			t.Errorf("%s: %v, called were %q", what, err, got)
 		}
 	}
-	got = nil
 	_, err := c.Begin(t.Context(), wire.Begin{Prompt: "x", Resume: "7k3f"})
-	if !errors.Is(err, api.ErrLost) || len(got) != 1 {
+	if got := heard(); !errors.Is(err, api.ErrLost) || len(got) != 1 {
 		t.Errorf("one that goes on: %v, called were %q", err, got)
 	}
 }
