@@ -188,7 +188,7 @@ func TestKnownTokens(t *testing.T) {
 	t.Parallel()
 	k := newKnown()
 	for i := range 3 * mostKnown {
-		k.add(fmt.Sprint(i))
+		k.add(fmt.Sprint(i), knownFor)
 	}
 	if len(k.until) > mostKnown {
 		t.Errorf("%d tokens are known", len(k.until))

@@ -84,9 +84,7 @@ func (n *open) enter(c troupe.Caller) (leave func(), err error) {
 }
 
 func later(detail string) error {
-	p := tooMuch(detail)
-	p.Title = http.StatusText(p.Status)
-	return huma.ErrorWithHeaders(p, http.Header{"Retry-After": {"1"}})
+	return huma.ErrorWithHeaders(tooMuch(detail), http.Header{"Retry-After": {"1"}})
 }
 
 // fewLarge has no more large bodies read at once than a server has room for.
@@ -96,15 +94,14 @@ func (o *operations) fewLarge(h huma.API) func(huma.Context, func(huma.Context))
 			next(hc)
 			return
 		}
-		wait := time.NewTimer(largeWait)
-		defer wait.Stop()
+		ctx, cancel := context.WithTimeout(hc.Context(), largeWait)
+		defer cancel()
 		select {
 		case o.large <- struct{}{}:
 			defer func() { <-o.large }()
 			next(hc)
 			return
-		case <-hc.Context().Done():
-		case <-wait.C:
+		case <-ctx.Done():
 		}
 		hc.SetHeader("Retry-After", "1")
 		refuse(h, hc, tooMuch("too much is sent to the server at once"))
@@ -113,7 +110,6 @@ func (o *operations) fewLarge(h huma.API) func(huma.Context, func(huma.Context))
 
 // refuse answers in the place of an operation.
 func refuse(h huma.API, hc huma.Context, p *wire.Problem) {
-	p.Title = http.StatusText(p.Status)
 	hc.SetHeader("Content-Type", problemType)
 	hc.SetStatus(p.Status)
 	// Whoever asked may have gone; there is nobody else to tell.

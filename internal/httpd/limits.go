@@ -83,13 +83,8 @@ func (k *known) has(secret string) bool {
 	return time.Now().Before(k.until[sha256.Sum256([]byte(secret))])
 }
 
-func (k *known) drop(secret string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	delete(k.until, sha256.Sum256([]byte(secret)))
-}
-
-func (k *known) add(secret string) {
+// add notes that a token is good for so long; 0: not any more.
+func (k *known) add(secret string, while time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for old := range k.until {
@@ -98,5 +93,5 @@ func (k *known) add(secret string) {
 		}
 		delete(k.until, old)
 	}
-	k.until[sha256.Sum256([]byte(secret))] = time.Now().Add(knownFor)
+	k.until[sha256.Sum256([]byte(secret))] = time.Now().Add(while)
 }

@@ -169,7 +169,7 @@ func (d *door) whose(ctx context.Context, secret, from string) (troupe.Caller, *
 	c, err := d.keys.Whose(ctx, secret)
 	if refusedBy(err) {
 		if known {
-			d.known.drop(secret)
+			d.known.add(secret, 0)
 			d.strangers.take(from)
 		}
 		return troupe.Caller{}, problem(http.StatusUnauthorized, wire.NewProblem(err).Detail, wire.NewProblem(err).Hint)
@@ -180,7 +180,7 @@ func (d *door) whose(ctx context.Context, secret, from string) (troupe.Caller, *
 	if err != nil {
 		return troupe.Caller{}, unreachable(d.at.Log, err)
 	}
-	d.known.add(secret)
+	d.known.add(secret, knownFor)
 	return c, nil
 }
 
@@ -216,7 +216,8 @@ func (d *door) from(r *http.Request) (address string, listed bool) {
 }
 
 func problem(status int, detail, hint string) *wire.Problem {
-	return &wire.Problem{Status: status, Detail: detail, Hint: hint, Code: troupe.ExitPermission}
+	return &wire.Problem{Title: http.StatusText(status), Status: status, Detail: detail, Hint: hint,
+		Code: troupe.ExitPermission}
 }
 
 func tooMuch(detail string) *wire.Problem {

@@ -292,11 +292,10 @@ func (o *operations) people(h huma.API) {
 				end(ctx, nil)
 			}
 		}
-		if err != nil && !refusedBy(err) {
-			return nil, unreachable(o.log, err)
-		}
-		if err != nil {
+		if refusedBy(err) {
 			return nil, wire.NewProblem(err)
+		} else if err != nil {
+			return nil, unreachable(o.log, err)
 		}
 		return &body[wire.SignedIn]{out}, nil
 	})

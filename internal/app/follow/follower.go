@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 
@@ -232,13 +233,12 @@ func (f *Follower) events(r store.Reader, all bool, changed []troupe.SessionID) 
 			}
 		}
 	}
-	part, weight := 0, 0
+	part, weight := math.MaxInt32, 0
 	if f.o.Paged {
 		part = partEvents
 	}
 	for i, id := range changed {
-		after := f.cursors[id]
-		for {
+		for after, more := f.cursors[id], true; more; {
 			if f.o.Paged && (len(out) >= pageEvents || weight >= pageBytes) {
 				return out, changed[i:], nil
 			}
@@ -246,16 +246,11 @@ func (f *Follower) events(r store.Reader, all bool, changed []troupe.SessionID) 
 			if err != nil {
 				return nil, nil, err
 			}
-			out = append(out, events...)
-			if !f.o.Paged || len(events) == 0 {
-				break
-			}
+			out, more = append(out, events...), len(events) == part
 			for _, e := range events {
-				weight += bytesOf(e.Body)
-			}
-			after = events[len(events)-1].Seq
-			if len(events) < part {
-				break
+				if after = e.Seq; f.o.Paged {
+					weight += bytesOf(e.Body)
+				}
 			}
 		}
 	}

@@ -70,7 +70,7 @@ func writeHosted(c *console.Console, h wire.Hosted) error {
 		_, err = fmt.Fprintln(c.Out, "No process runs sessions for a server.")
 	}
 	for _, p := range h.Paused {
-		_, perr := fmt.Fprintf(c.Out, "\nPaused by %s since %s: %s\n", console.Line(p.By, 64),
+		perr := c.Printf("\nPaused by %s since %s: %s\n", console.Line(p.By, 64),
 			console.Clock(p.Since.Local(), c.Now()), console.Line(p.Folder, 0))
 		err = errors.Join(err, perr)
 	}
@@ -192,7 +192,7 @@ at work there goes on; "troupe admin stop" ends it.`,
 		if err := a.Server().Hosting().Pause(ctx, wire.Pause{Where: folder, End: end}); err != nil {
 			return err
 		}
-		return c.Say(fmt.Sprintf(said, console.Line(folder, 0)))
+		return c.Say(console.Sprintf(said, console.Line(folder, 0)))
 	})
 	return cmd
 }
@@ -224,7 +224,7 @@ func newStopMany(c *console.Console) *cobra.Command {
 					}
 					word = "stops"
 				}
-				_, err = fmt.Fprintf(c.Out, "%s %s: %s\n", s.ID, word, console.Line(s.Title, 50))
+				err = c.Printf("%s %s: %s\n", s.ID, word, console.Line(s.Title, 50))
 				if err != nil {
 					return err
 				}

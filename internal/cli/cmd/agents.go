@@ -129,7 +129,7 @@ func writeChecks[T any](c *console.Console, files []T, asJSON bool, of func(T) c
 		return c.Say("There are no files of them here; without a path those of this folder and yours are checked.")
 	}
 	if !asJSON {
-		if _, err := fmt.Fprintf(c.Out, "%s: %s, %d that cannot be %s; notes on %s\n",
+		if err := c.Printf("%s: %s, %d that cannot be %s; notes on %s\n",
 			console.Count(len(files), "file"),
 			console.Count(good, what), failed, failing, console.Count(odd, "file")); err != nil {
 			return err
@@ -343,7 +343,7 @@ func writeNew(c *console.Console, base, name string) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("write the definition: %w", err)
 	}
-	_, err = fmt.Fprintf(c.Out, "%s\nWhat it comes to: troupe agents show %s\n", c.Place(path), name)
+	err = c.Printf("%s\nWhat it comes to: troupe agents show %s\n", c.Place(path), name)
 	return err
 }
 

@@ -84,7 +84,7 @@ func showBoard(ctx context.Context, c *console.Console, a api.API, ref string, f
 				}
 				for _, it := range b.Items {
 					if len(it.Comments) > said[it.ID] {
-						fmt.Fprintf(c.Out, "comments on %s\n", it.ID)
+						_ = c.Printf("comments on %s\n", it.ID)
 						printComments(c, it, said)
 					}
 				}

@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 
@@ -53,7 +52,7 @@ credentials are masked in it as they are in the log, but what agents wrote to fi
 					if s.Name == "" || s.Parent != "" {
 						of = string(s.Root) // "main" would be the newest
 					}
-					fmt.Fprintf(c.Out, "%s: written to %s; in the other home: troupe import %s --cwd PROJECT\n",
+					_ = c.Printf("%s: written to %s; in the other home: troupe import %s --cwd PROJECT\n",
 						console.Line(of, 0), name, name)
 				}
 				return nil
@@ -96,12 +95,12 @@ refused, and then nothing was made.`,
 					return err
 				}
 				name := cmp.Or(out.Name, string(out.Session))
-				fmt.Fprintf(c.Out, "%s: asleep in %s; wake it with: troupe wake %s\n", console.Line(name, 0),
+				_ = c.Printf("%s: asleep in %s; wake it with: troupe wake %s\n", console.Line(name, 0),
 					console.Line(c.ShortPath(out.Cwd), 0), console.Line(name, 0))
-				fmt.Fprintf(c.Out, "  it worked in %s; nothing that was allowed there is allowed here\n",
+				_ = c.Printf("  it worked in %s; nothing that was allowed there is allowed here\n",
 					console.Line(out.From, 0))
 				for _, note := range out.Notes {
-					fmt.Fprintf(c.Out, "  %s\n", console.Line(note, 0))
+					_ = c.Printf("  %s\n", console.Line(note, 0))
 				}
 				return nil
 			})

@@ -84,7 +84,7 @@ func writeCost(c *console.Console, bill wire.Cost) error {
 		fmt.Fprintln(c.Out, text)
 	}
 	if s := bill.Spared; s != nil {
-		fmt.Fprintf(c.Out, "about %s tokens of instructions were not sent in %s of %s that need none\n",
+		_ = c.Printf("about %s tokens of instructions were not sent in %s of %s that need none\n",
 			troupe.FormatTokens(s.Tokens), console.Count(s.Calls, "call"), console.Count(s.Agents, "agent"))
 	}
 	if len(bill.Limits) > 0 {

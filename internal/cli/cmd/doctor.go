@@ -72,7 +72,7 @@ func doctor(ctx context.Context, c *console.Console, asJSON bool) error {
 
 func writeCheck(c *console.Console, k wire.Diagnosis) {
 	row := func(name, format string, args ...any) {
-		fmt.Fprintf(c.Out, "%-10s %s\n", console.Line(name, 0), console.Line(fmt.Sprintf(format, args...), 0))
+		_ = c.Printf("%-10s %s\n", console.Line(name, 0), console.Line(fmt.Sprintf(format, args...), 0))
 	}
 	row("troupe", "%s", k.Version)
 	row("settings", "%s", c.ShortPath(k.Config))
@@ -168,25 +168,25 @@ func repairDatabase(ctx context.Context, c *console.Console, asJSON bool) error 
 		return c.JSON(r)
 	}
 	if r.Torn != "" {
-		fmt.Fprintf(c.Out, "lost    %s\n", console.Line(r.Torn, 0))
+		_ = c.Printf("lost    %s\n", console.Line(r.Torn, 0))
 	}
 	if r.Damaged == "" {
-		fmt.Fprintf(c.Out, "%s is not damaged. Nothing was changed.\n", c.ShortPath(r.Database))
+		_ = c.Printf("%s is not damaged. Nothing was changed.\n", c.ShortPath(r.Database))
 		return nil
 	}
-	fmt.Fprintf(c.Out, "saved   %d sessions whole, %d cut; %d events, %d unread messages, %d records\n", r.Whole,
+	_ = c.Printf("saved   %d sessions whole, %d cut; %d events, %d unread messages, %d records\n", r.Whole,
 		len(r.Cut), r.Events, r.Mail, r.Records)
 	for _, s := range r.Cut {
-		fmt.Fprintf(c.Out, "cut     %s %s\n", s.ID, console.Line(strings.TrimSpace(s.Name+": "+s.Why), 0))
+		_ = c.Printf("cut     %s %s\n", s.ID, console.Line(strings.TrimSpace(s.Name+": "+s.Why), 0))
 	}
-	fmt.Fprintf(c.Out, "lost    %d sessions, at least %d events\n", len(r.Lost), r.EventsLost)
+	_ = c.Printf("lost    %d sessions, at least %d events\n", len(r.Lost), r.EventsLost)
 	for _, id := range r.Lost {
-		fmt.Fprintf(c.Out, "lost    %s\n", console.Line(string(id), 0))
+		_ = c.Printf("lost    %s\n", console.Line(string(id), 0))
 	}
 	if r.BadRows > 0 || r.UnknownRows > 0 {
-		fmt.Fprintf(c.Out, "rows    %d could not be read, %d have a form that this version does not know\n", r.BadRows,
+		_ = c.Printf("rows    %d could not be read, %d have a form that this version does not know\n", r.BadRows,
 			r.UnknownRows)
 	}
-	fmt.Fprintf(c.Out, "The damaged database is kept as %s.\n", c.ShortPath(r.Damaged))
+	_ = c.Printf("The damaged database is kept as %s.\n", c.ShortPath(r.Damaged))
 	return nil
 }

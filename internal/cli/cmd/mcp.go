@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -141,7 +140,7 @@ troupe mcp add odd --json '{"command": "odd", "timeout": 60000}'`,
 			for _, n := range done.Notes {
 				c.Warn(n)
 			}
-			_, err = fmt.Fprintf(c.Out, "Wrote %s to %s. `troupe mcp test %s` tries it.\n", args[0],
+			err = c.Printf("Wrote %s to %s. `troupe mcp test %s` tries it.\n", args[0],
 				c.Place(done.File),
 				args[0])
 			return err
@@ -212,7 +211,7 @@ func newMCPRemove(c *console.Console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(c.Out, "Took %s out of %s.\n", args[0], c.Place(done.File))
+			err = c.Printf("Took %s out of %s.\n", args[0], c.Place(done.File))
 			return err
 		}),
 	}

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +24,7 @@ it stands, in a file that only you may read and that is hidden from agents.`,
 			if err != nil {
 				return err
 			}
-			if _, err := fmt.Fprintf(c.Out, "To log in to %s, open this address:\n\n%s\n\nWaiting for the browser at "+
+			if err := c.Printf("To log in to %s, open this address:\n\n%s\n\nWaiting for the browser at "+
 				"%s "+
 				"(Ctrl-C gives up).\n", console.Line(q.Name, 40), begun.Address, begun.Redirect); err != nil {
 				return err
@@ -44,7 +43,7 @@ it stands, in a file that only you may read and that is hidden from agents.`,
 				c.Warn("You are logged in to " + q.Name + ", but what it offers was not told: " + why)
 				return &console.Exit{Code: troupe.ExitFailed}
 			}
-			_, err = fmt.Fprintf(c.Out, "You are logged in to %s. It offers %d tools.\n", console.Line(s.Name, 40),
+			err = c.Printf("You are logged in to %s. It offers %d tools.\n", console.Line(s.Name, 40),
 				len(s.Tools))
 			return err
 		}),
@@ -67,7 +66,7 @@ func newMCPLogout(c *console.Console) *cobra.Command {
 			if done.Gone {
 				word = "The login at %s is forgotten.\n"
 			}
-			_, err = fmt.Fprintf(c.Out, word, console.Line(args[0], 40))
+			err = c.Printf(word, console.Line(args[0], 40))
 			return err
 		}),
 	}

@@ -197,7 +197,7 @@ func explainBatch(ctx context.Context, c *console.Console, a api.API, p wire.Pla
 func writeVerdict(c *console.Console, v wire.Verdict) {
 	line := func(label, text string) {
 		if text != "" {
-			fmt.Fprintf(c.Out, "%-9s %s\n", label, console.VisibleLine(text))
+			_ = c.Printf("%-9s %s\n", label, console.VisibleLine(text))
 		}
 	}
 	line("decision", string(v.Decision))
@@ -288,7 +288,7 @@ file or flag it stands in, and which rules it overrides.`,
 }
 
 func writeRuleList(c *console.Console, l wire.RuleList) error {
-	fmt.Fprintf(c.Out, "mode       %s\n", console.Line(string(l.Mode), 0))
+	_ = c.Printf("mode       %s\n", console.Line(string(l.Mode), 0))
 	sandbox := "none on this machine: what a command does is judged by its text"
 	if len(l.Levels) > 0 {
 		var names []string
@@ -297,14 +297,14 @@ func writeRuleList(c *console.Console, l wire.RuleList) error {
 		}
 		sandbox = "commands can be confined: " + strings.Join(names, ", ")
 	}
-	fmt.Fprintf(c.Out, "sandbox    %s\n", sandbox)
+	_ = c.Printf("sandbox    %s\n", sandbox)
 	if l.Untrusted {
 		fmt.Fprintln(c.Out, "trust      this folder is not trusted: "+
 			"what its own files allow does not count (troupe --trust)")
 	}
-	fmt.Fprintf(c.Out, "hidden     agents cannot read %s, such as keys; --json lists them\n",
+	_ = c.Printf("hidden     agents cannot read %s, such as keys; --json lists them\n",
 		console.Count(len(l.Hidden), "place"))
-	fmt.Fprintf(c.Out, "protected  agents cannot change %s without a question, such as git hooks; "+
+	_ = c.Printf("protected  agents cannot change %s without a question, such as git hooks; "+
 		"--json lists them\n", console.Count(len(l.Protected), "place"))
 	if len(l.Rules)+len(l.Without) == 0 {
 		_, err := fmt.Fprintln(c.Out, "\nNo rules are set.")
@@ -319,20 +319,20 @@ func writeRuleList(c *console.Console, l wire.RuleList) error {
 
 func writeRules(c *console.Console, list []wire.RuleRow, mark, note string) {
 	for _, r := range list {
-		fmt.Fprintf(c.Out, "\n%s%-5s %s\n", mark, r.Effect, console.VisibleLine(r.Rule))
+		_ = c.Printf("\n%s%-5s %s\n", mark, r.Effect, console.VisibleLine(r.Rule))
 		if note != "" {
-			fmt.Fprintf(c.Out, "      %s\n", note)
+			_ = c.Printf("      %s\n", note)
 		}
-		fmt.Fprintf(c.Out, "      %s\n", console.VisibleLine(r.Meaning))
-		fmt.Fprintf(c.Out, "      in %s\n", console.VisibleLine(c.ShortPath(r.Source)))
+		_ = c.Printf("      %s\n", console.VisibleLine(r.Meaning))
+		_ = c.Printf("      in %s\n", console.VisibleLine(c.ShortPath(r.Source)))
 		if r.Problem != "" {
-			fmt.Fprintf(c.Out, "      ! %s\n", console.VisibleLine(r.Problem))
+			_ = c.Printf("      ! %s\n", console.VisibleLine(r.Problem))
 		}
 		for _, s := range r.Shadowed {
-			fmt.Fprintf(c.Out, "      has no effect, because this rule is stronger: %s\n", console.VisibleLine(s))
+			_ = c.Printf("      has no effect, because this rule is stronger: %s\n", console.VisibleLine(s))
 		}
 		for _, s := range r.Shadows {
-			fmt.Fprintf(c.Out, "      is stronger than %s\n", console.VisibleLine(s))
+			_ = c.Printf("      is stronger than %s\n", console.VisibleLine(s))
 		}
 	}
 }

@@ -90,7 +90,7 @@ func writePlugins(c *console.Console, list wire.PluginList) error {
 		if p.Why == "" || p.State == "off" && p.Loaded {
 			continue
 		}
-		if _, err := fmt.Fprintf(c.Out, "%s: %s\n", console.Line(p.ID, 60), console.Line(p.Why, 500)); err != nil {
+		if err := c.Printf("%s: %s\n", console.Line(p.ID, 60), console.Line(p.Why, 500)); err != nil {
 			return err
 		}
 	}
@@ -234,7 +234,7 @@ func writePluginChecks(c *console.Console, list wire.PluginList, asJSON bool) er
 		}
 	}
 	if !asJSON {
-		if _, err := fmt.Fprintf(c.Out, "%s of %d can be used, %d elsewhere: %s, %s, %s, %s, %s; %s that cannot be "+
+		if err := c.Printf("%s of %d can be used, %d elsewhere: %s, %s, %s, %s, %s; %s that cannot be "+
 			"used\n", console.Count(loaded, "plugin"), len(list.Plugins), elsewhere,
 			console.Count(parts["agent"], "agent"), console.Count(parts["skill"], "skill"),
 			console.Count(parts["command"], "command"), console.Count(parts["hook"], "hook"),
@@ -294,13 +294,13 @@ func writePluginSet(c *console.Console, action wire.PluginAction, name string, l
 		if len(list.Plugins) == 1 {
 			text = fmt.Sprintf("`troupe plugins enable %s` has it count.", console.Line(list.Plugins[0].ID, 60))
 		}
-		_, err := fmt.Fprintf(c.Out, "Added %s with %s. %s\n", console.Line(c.Place(name), 0),
+		err := c.Printf("Added %s with %s. %s\n", console.Line(c.Place(name), 0),
 			console.Count(len(list.Plugins), "plugin"), text)
 		return err
 	case wire.PluginEnable, wire.PluginDisable:
 	}
 	for _, p := range list.Plugins {
-		if _, err := fmt.Fprintf(c.Out, "%s is %s.\n", console.Line(p.ID, 60), pluginState(p)); err != nil {
+		if err := c.Printf("%s is %s.\n", console.Line(p.ID, 60), pluginState(p)); err != nil {
 			return err
 		}
 		if action == wire.PluginDisable {

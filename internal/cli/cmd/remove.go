@@ -64,11 +64,11 @@ func newRemove(c *console.Console) *cobra.Command {
 				}
 				removed = append(removed, s.ID)
 				if !asJSON {
-					fmt.Fprintf(c.Out, "%s %s %s\n", verb, s.ID, console.Line(s.Title, 60))
+					_ = c.Printf("%s %s %s\n", verb, s.ID, console.Line(s.Title, 60))
 					for _, w := range left {
 						name := console.Line(w.Name, 64)
 						w.Status = "" // its session is gone
-						fmt.Fprintf(c.Out, "  its worktree %s stays: %s; troupe merge %s, or troupe worktrees prune "+
+						_ = c.Printf("  its worktree %s stays: %s; troupe merge %s, or troupe worktrees prune "+
 							"--discard %s\n",
 							name, console.Line(console.WorktreeHolds(w), 0), name, name)
 					}
@@ -78,7 +78,7 @@ func newRemove(c *console.Console) *cobra.Command {
 			case asJSON:
 				return c.JSON(map[string]any{"removed": removed})
 			case len(roots) == 0:
-				fmt.Fprintf(c.Out, "No session has been quiet for %s.\n", older)
+				_ = c.Printf("No session has been quiet for %s.\n", older)
 			}
 			return nil
 		}),

@@ -63,7 +63,7 @@ func part(c *console.Console, label, text string) {
 		if i > 0 {
 			label = ""
 		}
-		fmt.Fprintf(c.Out, field+"%s\n", label, row)
+		_ = c.Printf(field+"%s\n", label, row)
 	}
 }
 
@@ -79,7 +79,7 @@ func quote(c *console.Console, label string, lines []string) {
 			if i > 0 {
 				mark = "│   " // the line goes on
 			}
-			fmt.Fprintf(c.Out, field+"%s\n", label, strings.TrimRight(mark+row, " "))
+			_ = c.Printf(field+"%s\n", label, strings.TrimRight(mark+row, " "))
 			label = ""
 		}
 	}
@@ -87,7 +87,7 @@ func quote(c *console.Console, label string, lines []string) {
 
 // writeRequest shows one request whole.
 func writeRequest(c *console.Console, r wire.Request, now time.Time) {
-	_ = c.Say(fmt.Sprintf("%s  %s asks %s", r.ID, console.VisibleLine(r.Path), askedFor(r))) // as with the rest of it
+	_ = c.Say(console.Sprintf("%s  %s asks %s", r.ID, console.VisibleLine(r.Path), askedFor(r)))
 	part(c, "why", console.VisibleLine(r.Why))
 	var wants []string
 	for _, want := range r.Listed() {

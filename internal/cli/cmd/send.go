@@ -126,6 +126,6 @@ func send(ctx context.Context, c *console.Console, a api.API, ref string, m wire
 	if asJSON {
 		return c.JSON(sent)
 	}
-	_, err = fmt.Fprintf(c.Out, "%s: %s\n", console.Line(s.Path, 0), console.SentText(t, sent, m))
+	err = c.Printf("%s: %s\n", console.Line(s.Path, 0), console.SentText(t, sent, m))
 	return err
 }

@@ -202,7 +202,7 @@ read and that is hidden from agents; it holds for 90 days.`,
 			if only {
 				said = "Commands go there with --server " + address + "."
 			}
-			_, err = fmt.Fprintf(c.Out, "You are logged in at %s as %s (%s), until %s. %s\n", address,
+			err = c.Printf("You are logged in at %s as %s (%s), until %s. %s\n", address,
 				console.Line(in.Name, 64), in.Right, in.Expires.Local().Format("2 Jan 2006"), said)
 			return err
 		},
@@ -251,7 +251,7 @@ commands use this machine.`,
 			if known {
 				word = "You are logged out at %s.\n"
 			}
-			_, err = fmt.Fprintf(c.Out, word, address)
+			err = c.Printf(word, address)
 			return err
 		},
 	}

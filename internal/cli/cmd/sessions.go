@@ -63,6 +63,9 @@ func writeSessions(c *console.Console, list []wire.Session) error {
 	}
 	t := c.Table(append(cols, col{Title: "FOLDER", Spare: 3}, col{Title: "WHAT"})...)
 	for _, s := range list {
+		if s.Tree == nil {
+			s.Tree = new(wire.Sums) // it was not told
+		}
 		cells := []any{s.ID, console.Line(s.Name, 24), sessionStatus(s), s.Tree.Agents,
 			troupe.FormatTokens(s.Tree.Usage.Total()), sessionCost(s), s.CreatedAt.Local().Format("2006-01-02 15:04")}
 		if others {

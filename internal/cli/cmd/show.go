@@ -193,19 +193,19 @@ func writeSession(c *console.Console, t wire.Tree, r wire.Report, s wire.Session
 	if left := agentsLeft(t); s.Parent == "" && s.Status.Ended() && left > 0 && !asleep {
 		status += fmt.Sprintf("; %s %s", console.Count(left, "agent"), leftBehind(s.Root))
 	}
-	fmt.Fprintf(c.Out, "session  %s %s\nwhat     %s\nfolder   %s\nmodel    %s\nstatus   %s\nbegan    %s\ntime     %s\n",
+	_ = c.Printf("session  %s %s\nwhat     %s\nfolder   %s\nmodel    %s\nstatus   %s\nbegan    %s\ntime     %s\n",
 		s.ID,
 		console.Line(s.Name, 0), console.Line(s.Title, 0),
 		console.Line(c.ShortPath(s.Cwd), 0), console.Model(s.Model), console.Line(status, 0),
 		s.CreatedAt.Local().Format("2006-01-02 15:04:05"), console.Took(s.Run, r.DurationMS, r.ActiveMS))
 	if from != "" {
-		fmt.Fprintf(c.Out, "from     %s\n", from)
+		_ = c.Printf("from     %s\n", from)
 	}
 	writePlace(c, r, s)
 	if s.Error != "" && s.Status == troupe.Spawning {
-		fmt.Fprintf(c.Out, "queue    %s\n", console.Line(s.Error, 0))
+		_ = c.Printf("queue    %s\n", console.Line(s.Error, 0))
 	} else if s.Error != "" {
-		fmt.Fprintf(c.Out, "error    %s\n", console.Line(s.Error, 0))
+		_ = c.Printf("error    %s\n", console.Line(s.Error, 0))
 	}
 	fmt.Fprintln(c.Out)
 	run.Table(c, r)
@@ -225,15 +225,15 @@ func writePlace(c *console.Console, r wire.Report, s wire.Session) {
 		case w.Branch != "":
 			text += " (branch " + console.Line(w.Branch, 0) + ")"
 		}
-		fmt.Fprintf(c.Out, "works in %s\n", text)
+		_ = c.Printf("works in %s\n", text)
 	}
 	if p := r.Scratchpad; p != nil && s.Parent == "" {
-		fmt.Fprintf(c.Out, "shares   %s (%s, %s)\n", console.Line(c.ShortPath(p.Folder), 0),
+		_ = c.Printf("shares   %s (%s, %s)\n", console.Line(c.ShortPath(p.Folder), 0),
 			console.Count(p.Files, "file"), console.Size(p.Bytes))
 	}
 	for _, ag := range r.Agents {
 		if text := console.Workspace(ag.Kept); text != "" {
-			fmt.Fprintf(c.Out, "kept     %s: %s\n", console.Line(ag.Path, 0), text)
+			_ = c.Printf("kept     %s: %s\n", console.Line(ag.Path, 0), text)
 		}
 	}
 }

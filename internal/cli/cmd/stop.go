@@ -91,7 +91,7 @@ func stopOver(
 	if asJSON {
 		return true, c.JSON(out)
 	}
-	_, err = fmt.Fprintf(c.Out, "%s: %s\n", console.Line(s.Path, 0), stopText(out, s))
+	err = c.Printf("%s: %s\n", console.Line(s.Path, 0), stopText(out, s))
 	return true, err
 }
 
@@ -129,7 +129,7 @@ func stop(ctx context.Context, c *console.Console, a api.API, ref string, out st
 	if asJSON {
 		return c.JSON(out)
 	}
-	_, err = fmt.Fprintf(c.Out, "%s: %s\n", console.Line(s.Path, 0), stopText(out, s))
+	err = c.Printf("%s: %s\n", console.Line(s.Path, 0), stopText(out, s))
 	return err
 }
 
@@ -182,7 +182,7 @@ func stopTask(ctx context.Context, c *console.Console, a api.API, owner string, 
 	if asJSON {
 		return c.JSON(stopped{Session: t.Session, Effect: "stops", Now: true, Task: t.ID})
 	}
-	_, err = fmt.Fprintf(c.Out, "%s: %s (%s) ends; its agent is told\n", console.Line(t.Path, 0), t.ID,
+	err = c.Printf("%s: %s (%s) ends; its agent is told\n", console.Line(t.Path, 0), t.ID,
 		console.VisibleLine(t.Name))
 	return err
 }

@@ -190,13 +190,13 @@ func undoInWords(ctx context.Context, c *console.Console, a api.API, s wire.Sess
 	if err != nil {
 		return orForced(err, order)
 	}
-	fmt.Fprintf(c.Out, "Put back %s.", console.Count(len(r.Files), "file"))
+	_ = c.Printf("Put back %s.", console.Count(len(r.Files), "file"))
 	if r.TakeBack != "" {
-		fmt.Fprintf(c.Out, " To take that back: %s", console.Line(r.TakeBack, 0))
+		_ = c.Printf(" To take that back: %s", console.Line(r.TakeBack, 0))
 	}
 	fmt.Fprintln(c.Out)
 	for _, x := range r.Left {
-		fmt.Fprintf(c.Out, "left     %s: %s\n", shortIn(s, x.Path), console.Line(x.Problem, 0))
+		_ = c.Printf("left     %s: %s\n", shortIn(s, x.Path), console.Line(x.Problem, 0))
 	}
 	return leftOver(r)
 }

@@ -69,15 +69,15 @@ func fileOutcome(f wire.UndoFile, force, redo bool) string {
 func writePlan(c *console.Console, s wire.Session, u wire.Undo, force bool) error {
 	switch {
 	case u.Type == wire.RedoType && u.Merge != nil:
-		fmt.Fprintf(c.Out, "session  %s: bring the merge of %s back\n", s.ID, console.Line(u.Merge.Name, 64))
+		_ = c.Printf("session  %s: bring the merge of %s back\n", s.ID, console.Line(u.Merge.Name, 64))
 	case u.Type == wire.RedoType:
-		fmt.Fprintf(c.Out, "session  %s: take back what was undone last\n", s.ID)
+		_ = c.Printf("session  %s: take back what was undone last\n", s.ID)
 	case u.Merge != nil:
-		fmt.Fprintf(c.Out, "session  %s: take back merge %s of %s, and nothing else\n", s.ID,
+		_ = c.Printf("session  %s: take back merge %s of %s, and nothing else\n", s.ID,
 			console.Line(u.Merge.ID, 20),
 			console.Line(u.Merge.Name, 64))
 	default:
-		fmt.Fprintf(c.Out, "session  %s: back to before turn %d\n", s.ID, u.Turn)
+		_ = c.Printf("session  %s: back to before turn %d\n", s.ID, u.Turn)
 	}
 	if len(u.Files) > 0 {
 		w := c.Table(console.Column{Title: "FILE"}, console.Column{Title: "LINES"},
@@ -95,25 +95,25 @@ func writePlan(c *console.Console, s wire.Session, u wire.Undo, force bool) erro
 	}
 	fmt.Fprint(c.Out, console.KeptAs(u))
 	for _, m := range u.Merges {
-		fmt.Fprintf(c.Out, "The merge of %s was made since, and is taken back too.\n", console.Line(m.Name, 64))
+		_ = c.Printf("The merge of %s was made since, and is taken back too.\n", console.Line(m.Name, 64))
 	}
 	if n := len(u.Same); n > 0 {
-		fmt.Fprintf(c.Out, "(%s as before already)\n", console.Count(n, "file"))
+		_ = c.Printf("(%s as before already)\n", console.Count(n, "file"))
 	}
 	for _, path := range u.Links {
-		fmt.Fprintf(c.Out, "%s stays as it is: links are not put back\n", shortIn(s, path))
+		_ = c.Printf("%s stays as it is: links are not put back\n", shortIn(s, path))
 	}
 	for _, g := range u.Gone {
-		fmt.Fprintf(c.Out, "The worktree %s is gone, and nothing is put back there. %s\n", console.Line(g.Name, 0),
+		_ = c.Printf("The worktree %s is gone, and nothing is put back there. %s\n", console.Line(g.Name, 0),
 			keptOf(g))
 	}
 	if n := len(u.Commands); n > 0 {
 		fmt.Fprintln(c.Out, "\nCommands that ran since; what they changed is not known and is not undone:")
 		for _, cmd := range u.Commands[:min(n, mostCommands)] {
-			fmt.Fprintf(c.Out, "  turn %d, %s: %s\n", cmd.Turn, console.Line(cmd.Agent, 0), commandText(cmd, 100))
+			_ = c.Printf("  turn %d, %s: %s\n", cmd.Turn, console.Line(cmd.Agent, 0), commandText(cmd, 100))
 		}
 		if n > mostCommands {
-			fmt.Fprintf(c.Out, "  … and %d more (see --list)\n", n-mostCommands)
+			_ = c.Printf("  … and %d more (see --list)\n", n-mostCommands)
 		}
 	}
 	if len(u.Files) == 0 {
@@ -161,7 +161,7 @@ func writeTurns(c *console.Console, s wire.Session, turns []wire.Turn) error {
 			if m.By != "" {
 				continue
 			}
-			fmt.Fprintf(c.Out, "merge %s  %s  %s  to take it back: --merge %s%s\n", console.Line(m.ID, 20), clock(m.At),
+			_ = c.Printf("merge %s  %s  %s  to take it back: --merge %s%s\n", console.Line(m.ID, 20), clock(m.At),
 				console.Line(m.Name, 60), console.Line(m.ID, 20), undoneState(m.Undone))
 			if err := writeChanges(c, s, m.Files); err != nil {
 				return err
@@ -171,9 +171,9 @@ func writeTurns(c *console.Console, s wire.Session, turns []wire.Turn) error {
 	}
 	switch {
 	case quiet == len(turns):
-		fmt.Fprintf(c.Out, "Session %s has changed nothing in %s.\n", s.ID, console.Count(len(turns), "turn"))
+		_ = c.Printf("Session %s has changed nothing in %s.\n", s.ID, console.Count(len(turns), "turn"))
 	case quiet > 0:
-		fmt.Fprintf(c.Out, "(%d of %s changed nothing)\n", quiet, console.Count(len(turns), "turn"))
+		_ = c.Printf("(%d of %s changed nothing)\n", quiet, console.Count(len(turns), "turn"))
 	}
 	return nil
 }
@@ -189,16 +189,16 @@ func undoneState(undone bool) string {
 
 // writeTurn is one turn with what it changed, what agents merged in it, and what it ran.
 func writeTurn(c *console.Console, s wire.Session, t wire.Turn) error {
-	fmt.Fprintf(c.Out, "turn %d  %s  %s%s\n", t.Number, clock(t.At), console.Line(t.Asked, 60), undoneState(t.Undone))
+	_ = c.Printf("turn %d  %s  %s%s\n", t.Number, clock(t.At), console.Line(t.Asked, 60), undoneState(t.Undone))
 	if err := writeChanges(c, s, t.Files); err != nil {
 		return err
 	}
 	for _, f := range t.Forks {
-		fmt.Fprintf(c.Out, "  fork %s  you asked it: %s\n", console.Line(f.Agent, 60), console.Line(f.Asked, 60))
+		_ = c.Printf("  fork %s  you asked it: %s\n", console.Line(f.Agent, 60), console.Line(f.Asked, 60))
 	}
 	for _, m := range t.Merges {
 		if m.By != "" {
-			fmt.Fprintf(c.Out, "  merged %s  (%s, %s; to take it back alone: --merge %s)%s\n", console.Line(m.Name, 60),
+			_ = c.Printf("  merged %s  (%s, %s; to take it back alone: --merge %s)%s\n", console.Line(m.Name, 60),
 				console.Line(m.By, 60), console.Count(len(m.Files), "file"), console.Line(m.ID, 20),
 				undoneState(m.Undone))
 		}
@@ -208,7 +208,7 @@ func writeTurn(c *console.Console, s wire.Session, t wire.Turn) error {
 		if cmd.Known {
 			unknown = ""
 		}
-		fmt.Fprintf(c.Out, "  ran %s  (%s%s)\n", commandText(cmd, 80), console.Line(cmd.Agent, 60), unknown)
+		_ = c.Printf("  ran %s  (%s%s)\n", commandText(cmd, 80), console.Line(cmd.Agent, 60), unknown)
 	}
 	return nil
 }

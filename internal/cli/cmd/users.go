@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -69,7 +68,7 @@ func changeUser(c *console.Console, cmd *cobra.Command, change wire.UserChange, 
 				return err
 			}
 			if !slices.ContainsFunc(all, func(u wire.User) bool { return u.Name == change.Name }) {
-				return &troupe.UserError{Problem: fmt.Sprintf("there is no user %q", change.Name),
+				return &troupe.UserError{Problem: console.Sprintf("there is no user %q", change.Name),
 					Hint: "`troupe users` lists them; `troupe users add NAME` adds one.", Code: troupe.ExitUsage,
 					Err: troupe.ErrNotFound}
 			}
@@ -80,7 +79,7 @@ func changeUser(c *console.Console, cmd *cobra.Command, change wire.UserChange, 
 		}
 		text := said(u)
 		if u.Code != "" {
-			text += fmt.Sprintf("\nTo log in (once, until %s): troupe login ADDRESS, with the code\n\n  %s\n",
+			text += console.Sprintf("\nTo log in (once, until %s): troupe login ADDRESS, with the code\n\n  %s\n",
 				u.Until.Local().Format("15:04:05"), u.Code)
 		}
 		return c.Say(text)
@@ -94,7 +93,7 @@ func newUsersAdd(c *console.Console) *cobra.Command {
 		Use: "add NAME", Short: "Add a user, and print a login code",
 		Example: "troupe users add ann\ntroupe users add bob --right viewer",
 	}, wire.UserChange{New: true, Invite: true}, &right, func(u wire.UserChanged) string {
-		return fmt.Sprintf("%s is a user now, with the right %s.", console.Line(u.Name, 64), u.Right)
+		return console.Sprintf("%s is a user now, with the right %s.", console.Line(u.Name, 64), u.Right)
 	})
 	rightFlag(cmd, &right, string(troupe.RightOperator))
 	return cmd
@@ -105,7 +104,7 @@ func newUsersSet(c *console.Console) *cobra.Command {
 	cmd := changeUser(c, &cobra.Command{
 		Use: "set NAME", Short: "Give a user another right", Example: "troupe users set bob --right operator",
 	}, wire.UserChange{}, &right, func(u wire.UserChanged) string {
-		return fmt.Sprintf("%s has the right %s now, with all tokens.", console.Line(u.Name, 64), u.Right)
+		return console.Sprintf("%s has the right %s now, with all tokens.", console.Line(u.Name, 64), u.Right)
 	})
 	rightFlag(cmd, &right, "")
 	return cmd
@@ -126,7 +125,7 @@ func newUsersInvite(c *console.Console) *cobra.Command {
 	return changeUser(c, &cobra.Command{
 		Use: "invite NAME", Short: "Print a new login code for a user", Example: "troupe users invite ann",
 	}, wire.UserChange{Invite: true}, nil, func(u wire.UserChanged) string {
-		return fmt.Sprintf("%s (%s) may log in once more.", console.Line(u.Name, 64), u.Right)
+		return console.Sprintf("%s (%s) may log in once more.", console.Line(u.Name, 64), u.Right)
 	})
 }
 

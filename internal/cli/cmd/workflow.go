@@ -106,7 +106,7 @@ It ends with 1 if one cannot be run.`,
 				}
 			}
 			for _, w := range list.Workflows {
-				if _, err := fmt.Fprintf(c.Out, "%s: %s\n", console.Clean(c.Place(w.Source)),
+				if err := c.Printf("%s: %s\n", console.Clean(c.Place(w.Source)),
 					console.Count(len(w.Steps), "step")); err != nil {
 					return err
 				}

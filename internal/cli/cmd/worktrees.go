@@ -178,7 +178,7 @@ func writePruned(c *console.Console, list []wire.PrunedWorktree, asked wire.Work
 			return err
 		}
 		if ref := console.Line(p.Discarded, 0); ref != "" {
-			if _, err := fmt.Fprintf(c.Out, "         all of it is kept as %s; to have it back: git branch %s %s\n",
+			if err := c.Printf("         all of it is kept as %s; to have it back: git branch %s %s\n",
 				ref, name, ref); err != nil {
 				return err
 			}
@@ -198,6 +198,6 @@ func writePruned(c *console.Console, list []wire.PrunedWorktree, asked wire.Work
 	if dry {
 		word = "Would remove"
 	}
-	_, err := fmt.Fprintf(c.Out, "%s %d, kept %d.\n", word, removed, kept)
+	err := c.Printf("%s %d, kept %d.\n", word, removed, kept)
 	return err
 }

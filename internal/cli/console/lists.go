@@ -233,7 +233,7 @@ func (c *Console) Plans(list []wire.Plan) error {
 		case p.By != "":
 			state += " by " + VisibleLine(p.By)
 		}
-		if err := c.Say(fmt.Sprintf("%s  %s  %s\n  %s", p.Changed.Local().Format("2006-01-02 15:04"),
+		if err := c.Say(Sprintf("%s  %s  %s\n  %s", p.Changed.Local().Format("2006-01-02 15:04"),
 			VisibleLine(p.Name), state, VisibleLine(p.File))); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -37,11 +38,13 @@ func (t *Table) Whole() *Table {
 // Table makes one. Without any title it has no line of them.
 func (c *Console) Table(columns ...Column) *Table { return &Table{c: c, columns: columns} }
 
-// Row adds a row, with a cell for each column.
+// Row adds a row, with a cell for each column. Whatever a cell is, it is shown as one line.
 func (t *Table) Row(cells ...any) {
 	row := make([]string, len(cells))
 	for i, cell := range cells {
-		row[i] = fmt.Sprint(cell)
+		if row[i] = fmt.Sprint(cell); reflect.TypeOf(cell) != reflect.TypeFor[painted]() {
+			row[i] = flatten(row[i])
+		}
 	}
 	t.rows = append(t.rows, row)
 }

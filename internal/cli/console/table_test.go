@@ -2,9 +2,12 @@ package console_test
 
 import (
 	"bytes"
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // TestTable: a terminal is shown what fits on its lines, anything else all of it.
@@ -61,5 +64,36 @@ func TestTableCuts(t *testing.T) {
 		if out.String() != want {
 			t.Errorf("at %d:\n%s-- want\n%s", width, out.String(), want)
 		}
+	}
+}
+
+// TestPrintedValuesAreLines: cells and values of whatever type, and what is said, do nothing to a terminal; values have
+// no lines of their own.
+func TestPrintedValuesAreLines(t *testing.T) {
+	t.Parallel()
+	type word string
+	const bad = "a\x1b[2J\a\nFORGED\tb"
+	var out bytes.Buffer
+	c := &console.Console{Out: &out, Lookup: func(name string) (string, bool) {
+		return "1", name == "FORCE_COLOR"
+	}}
+	table := c.Table(console.Column{}, console.Column{}, console.Column{})
+	table.Row(word(bad), errors.New(bad), []string{bad})
+	if err := errors.Join(table.Write(), c.Printf("%s %v %d\n", word(bad), errors.New(bad), 7)); err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Count(out.String(), "\n"); lines != 2 {
+		t.Errorf("%q", out.String())
+	}
+	if err := c.Say(bad); err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(out.String(), "\x1b\a") {
+		t.Errorf("%q", out.String())
+	}
+	out.Reset()
+	team := wire.Team{Name: "t", Members: []wire.Teammate{{Name: "bob" + bad, Color: "red"}}}
+	if err := c.Team(team); err != nil || strings.Count(out.String(), "\x1b") != 2 {
+		t.Errorf("the colour of a name of ours: %q, %v", out.String(), err)
 	}
 }

@@ -22,9 +22,9 @@ func (c *Console) Team(t wire.Team) error {
 	table := c.Table(Column{Title: "NAME"}, Column{Title: "ROLE", Spare: 1}, Column{Title: "STATE"},
 		Column{Title: "TASKS", Spare: 2}, Column{Title: "SAID LAST"})
 	for _, m := range t.Members {
-		name, role, items := Line(m.Name, 40), Line(m.Type, 24), ""
+		name, role, items := painted(Line(m.Name, 40)), Line(m.Type, 24), ""
 		if code := AgentColor(m.Color, 0); code != 0 && c.Color(c.OutTTY) {
-			name = fmt.Sprintf("\x1b[%dm%s\x1b[0m", code, name)
+			name = painted(Paint(true, code, string(name)))
 		}
 		if m.Lead {
 			role = "lead"

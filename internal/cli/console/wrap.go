@@ -2,6 +2,8 @@ package console
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -87,9 +89,35 @@ func Middle(s string, w int) string {
 
 // Say prints a text, at a terminal in lines that break between words.
 func (c *Console) Say(text string) error {
-	_, err := fmt.Fprintln(c.Out, WrapText(text, c.room()))
+	_, err := fmt.Fprintln(c.Out, WrapText(Clean(text), c.room()))
 	return err
 }
+
+// Printf prints what a format says. No value has a line of its own, or does anything to a terminal, whatever its type.
+func (c *Console) Printf(format string, values ...any) error {
+	_, err := fmt.Fprintf(c.Out, format, flat(values)...)
+	return err
+}
+
+// Sprintf is the text that Printf prints.
+func Sprintf(format string, values ...any) string { return fmt.Sprintf(format, flat(values)...) }
+
+// painted is a text that was made to be printed as it is.
+type painted string
+
+// flat makes a harmless line of every value that is a text, of whatever type.
+func flat(values []any) []any {
+	out := slices.Clone(values)
+	for i, v := range values {
+		_, fails := v.(error)
+		if _, as := v.(painted); !as && (fails || reflect.ValueOf(v).Kind() == reflect.String) {
+			out[i] = flatten(fmt.Sprint(v))
+		}
+	}
+	return out
+}
+
+func flatten(s string) string { return strings.NewReplacer("\n", " ", "\t", " ").Replace(Clean(s)) }
 
 // room is how wide a line may be; 0: as wide as it is.
 func (c *Console) room() int {
