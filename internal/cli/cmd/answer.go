@@ -171,7 +171,7 @@ func tellAnswer(c *console.Console, t wire.Tree, r wire.Request, out answered) e
 	case out.Allow:
 		word = "allowed"
 	}
-	err := c.Printf("%s: %s: %s\n", console.VisibleLine(r.Path), word, actionText(r))
+	_, err := fmt.Fprintf(c.Out, "%s: %s: %s\n", console.VisibleLine(r.Path), word, actionText(r))
 	if err == nil && out.Effect == "waits" {
 		_, err = fmt.Fprintln(c.Out, console.Later(t))
 	}

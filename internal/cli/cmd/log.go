@@ -147,7 +147,7 @@ func printEvents(c *console.Console, events []troupe.Event, names map[troupe.Ses
 		if f.tree {
 			who = console.Line(names[e.Session], 24) + " "
 		}
-		if err := c.Printf("%s %s%4d  %s\n", e.At.Local().Format("15:04:05.000"), who, e.Seq,
+		if _, err := fmt.Fprintf(c.Out, "%s %s%4d  %s\n", e.At.Local().Format("15:04:05.000"), who, e.Seq,
 			describeEvent(e)); err != nil {
 			return fmt.Errorf("print: %w", err)
 		}
