@@ -60,8 +60,8 @@ func granted() allowance {
 		// 3,600 a server with users, rights and tokens, which keeps what was begun there going.
 		// 1,500 lists by anything, and what an admin of a server sees, drains and pauses.
 		// 1,500 schedules. 800 the words of 002 for agents of one's own, and what is told of them.
-		// 1,700 what an attacker and a newcomer found at the server.
-		productLines: 143_000,
+		// 700 what an attacker and a newcomer found at the server.
+		productLines: 141_500,
 		wideLines:    0,
 	}
 }
