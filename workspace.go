@@ -242,6 +242,13 @@ type WorkspaceResult struct {
 	Kept string `json:"kept,omitempty"`
 }
 
+// Pushed is a branch that was brought to a remote.
+type Pushed struct {
+	To     string `json:"to" doc:"The address of the repository"`
+	Branch string `json:"branch"`
+	Commit string `json:"commit"`
+}
+
 // MergeState is what came of a workspace's work at the end of a run.
 type MergeState string
 

@@ -195,6 +195,21 @@ func (o Options) Lists(at netip.AddrPort) bool {
 	return slices.ContainsFunc(allow, named) && !deny.denies(t) && !(t.addr.IsLoopback() && deny.denies(here))
 }
 
+// Admits reports whether the rules let a host pass, by its name alone: "example.com:443".
+func (o Options) Admits(hostport string) bool {
+	allow, err := parseList(o.Allow)
+	if err != nil {
+		return false
+	}
+	deny, err := parseList(o.Deny)
+	t, ok := parseTarget(hostport, 0)
+	if err != nil || !ok {
+		return false
+	}
+	_, found := allow.find(t)
+	return found && !deny.denies(t)
+}
+
 func (e entry) allows(t target) bool {
 	if e.port != t.port && (e.port != 0 || t.port != 80 && t.port != 443) {
 		return false

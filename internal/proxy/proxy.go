@@ -168,11 +168,16 @@ func (p *Proxy) Close() error {
 	return nil
 }
 
+// Address is what a program is told to go through. It holds the word that only the proxy's programs know.
+func (p *Proxy) Address() string {
+	return "http://" + user + ":" + p.token + "@" + net.JoinHostPort("127.0.0.1", strconv.Itoa(p.Port()))
+}
+
 // Environ are the variables that lead a command's programs here. They hold the word that only
 // they know, so that other users of the machine cannot go out through this proxy. NO_PROXY is
 // set to nothing: there is no other way out, not even to this machine.
 func (p *Proxy) Environ() []string {
-	through := "http://" + user + ":" + p.token + "@" + net.JoinHostPort("127.0.0.1", strconv.Itoa(p.Port()))
+	through := p.Address()
 	return []string{
 		"HTTP_PROXY=" + through, "http_proxy=" + through,
 		"HTTPS_PROXY=" + through, "https_proxy=" + through,

@@ -107,6 +107,18 @@ func SafeSettings() []string {
 	return args
 }
 
+// RemoteSettings are SafeSettings for a repository of ours that speaks to a remote: keys come from where the settings of
+// git's user say, and nothing leads anywhere else. Which protocols there are the environment says.
+func RemoteSettings() []string {
+	var args []string
+	for pair := range slices.Chunk(SafeSettings(), 2) {
+		if pair[1] != "credential.helper=" && pair[1] != "protocol.allow=never" {
+			args = append(args, pair...)
+		}
+	}
+	return append(args, "-c", "http.followRedirects=false", "-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=60")
+}
+
 // Environ is the whole environment of our git: what it needs to find itself and the
 // user's own configuration, which says, for one, whose repositories are safe.
 func Environ(environ []string) []string {

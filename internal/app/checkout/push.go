@@ -1,0 +1,82 @@
+package checkout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/workspace/git"
+)
+
+// pushed is what refs begin with that say what was pushed last, each as the branch of the remote.
+const pushed = "refs/troupe-pushed/"
+
+// Push brings a branch of a checkout to where that is from, under the first of some names that is free there or has what
+// was pushed from here before: what others have put on a branch is never overwritten. It may be done again.
+func (c *Checkouts) Push(ctx context.Context, folder, local string, as ...string) (troupe.Pushed, error) {
+	s, err := c.Of(ctx, folder)
+	if err != nil {
+		return troupe.Pushed{}, err
+	}
+	if err := c.check(s); err != nil { // hosts may not be listed any more
+		return troupe.Pushed{}, err
+	}
+	ctx, release, err := c.o.Hold(ctx, folder)
+	if err != nil {
+		return troupe.Pushed{}, err
+	}
+	defer release()
+	out, err := c.reach(ctx)
+	if err != nil {
+		return troupe.Pushed{}, err
+	}
+	defer out.close()
+	ctx, cancel := context.WithTimeout(ctx, fetchMost)
+	defer cancel()
+	r := out.in(folder)
+	tip, err := line(ctx, r, "rev-parse", "--verify", "refs/heads/"+local+"^{commit}")
+	if err != nil {
+		return troupe.Pushed{}, err
+	}
+	for _, name := range as {
+		switch err = pushAs(ctx, r, s, tip, name); {
+		case err == nil:
+			return troupe.Pushed{To: s.URL, Branch: name, Commit: tip}, nil
+		case !errors.Is(err, errTaken):
+			return troupe.Pushed{}, &troupe.UserError{Problem: fmt.Sprintf("the branch %s could not be pushed to %s: %v",
+				name, s.URL, err), Err: err, Hint: "See that git at the server has a key for it which may push."}
+		}
+	}
+	return troupe.Pushed{}, &troupe.UserError{Problem: fmt.Sprintf("%s has the branch %s, with what was not pushed from here",
+		s.URL, strings.Join(as, " and ")), Hint: "Name another one with --branch.", Err: err}
+}
+
+var errTaken = errors.New("the remote has a branch of that name with something else")
+
+// pushAs pushes a commit as a branch of the remote.
+func pushAs(ctx context.Context, r git.Runner, s Source, tip, name string) error {
+	full := "refs/heads/" + name
+	last, err := line(ctx, r, "for-each-ref", "--format=%(objectname)", pushed+name)
+	if err != nil {
+		return err
+	}
+	there, err := line(ctx, r, "ls-remote", "--", s.URL, full)
+	if err != nil {
+		return err
+	}
+	there, _, _ = strings.Cut(there, "\t")
+	switch there {
+	case tip: // one that was cut off behind its push
+	case "", last:
+		// What came of it between the look and now is seen by the remote: it takes the branch as it was looked at.
+		if err := r.Stream(ctx, nothing{}, "push", "--quiet", "--no-recurse-submodules", "--no-signed",
+			"--force-with-lease="+full+":"+there, s.URL, tip+":"+full); err != nil {
+			return err
+		}
+	default:
+		return errTaken
+	}
+	return r.Stream(ctx, nothing{}, "update-ref", pushed+name, tip)
+}
