@@ -121,6 +121,10 @@ type Workspace struct {
 	// ByHook: a hook of WorktreeCreate makes Top, in the place of git, for a tree of another version control. It is a
 	// copy in all else.
 	ByHook bool `json:"by_hook,omitempty"`
+	// Remote is the address of the repository that Of is a checkout of; "": it is none, but a folder of people. Push has
+	// the work pushed there as a branch at the end of each run of its Owner.
+	Remote string `json:"remote,omitempty"`
+	Push   bool   `json:"push,omitempty"`
 }
 
 // Session is the one that it was made for.
@@ -240,6 +244,16 @@ type WorkspaceResult struct {
 	// Gone: the folder was removed, as all of it can be had from kept refs. Else Kept says why it stays.
 	Gone bool   `json:"gone,omitempty"`
 	Kept string `json:"kept,omitempty"`
+	Pushing
+}
+
+// Pushing is what came of work beside a checkout.
+type Pushing struct {
+	Remote string `json:"remote,omitempty"` // the address of its repository; "": it is beside a folder of people
+	// Pushed is what was pushed at the end of the run, where that was wished for and there was work, and NotPushed why
+	// it could not be.
+	Pushed    *Pushed `json:"pushed,omitempty"`
+	NotPushed string  `json:"not_pushed,omitempty"`
 }
 
 // Pushed is a branch that was brought to a remote.

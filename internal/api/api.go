@@ -225,6 +225,8 @@ type Workspaces interface {
 	// With conflicts nothing is written. It is the caller's own act, which no rule judges, and so what is protected is
 	// left out.
 	MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wire.MergedWorktree, error)
+	// PushWorktree pushes what was done in one as a branch, where the folder that it is from is a checkout.
+	PushWorktree(ctx context.Context, p wire.WorktreePush) (wire.PushedWorktree, error)
 	// PruneWorktrees removes those whose work is elsewhere, or which have none. Those that stay are told with the
 	// reason.
 	PruneWorktrees(ctx context.Context, p wire.WorktreePrune) ([]wire.PrunedWorktree, error)

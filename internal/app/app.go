@@ -46,6 +46,8 @@ type Env struct {
 	Tell func(text string)
 	// Folders are those in which a server has agents work, the usual one first; none: anywhere.
 	Folders []string
+	// GitHosts are those from which a server takes repositories; none: from nowhere.
+	GitHosts []string
 	// Look is at the folder of the first run, and was begun before the home was open. nil: each
 	// run looks by itself.
 	Look *Look

@@ -120,7 +120,8 @@ func keptFor(g *guard) []string {
 // movedAway refuses a session of a server whose folder is by now a link that leads out of the server's folders.
 func movedAway(a *App, s troupe.Session) error {
 	real, err := filepath.EvalSymlinks(s.Cwd)
-	if len(a.env.Folders) == 0 || err == nil && troupe.WithinAny(real, a.env.Folders) {
+	if len(a.env.Folders) == 0 || err == nil &&
+		(troupe.WithinAny(real, a.env.Folders) || checkoutsOf(a).Has(real)) {
 		return nil
 	}
 	if err == nil {

@@ -26,6 +26,9 @@ import (
 // Begin begins or resumes a run and returns at once.
 func (a runs) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
 	resumes := b.Resume != "" || b.Continue
+	if err := refuseRepository(b, resumes); err != nil {
+		return wire.Begun{}, err
+	}
 	b, err := beginnable(a.app, b, resumes)
 	if err != nil {
 		return wire.Begun{}, err

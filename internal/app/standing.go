@@ -9,13 +9,17 @@ import (
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/turn"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // Host keeps the trees of a home going that were begun through its API: those in folders that this process has.
-func Host(ctx context.Context, a *App, folders []string, dial func(string, troupe.Caller) host.Peer) *host.Host {
+//
+// Checkouts is the folder of repositories that were checked out.
+func Host(ctx context.Context, a *App, folders []string, checkouts string, dial func(string, troupe.Caller) host.Peer) *host.Host {
 	system := troupe.Caller{Name: "troupe", Right: troupe.RightSystem, Surface: troupe.SurfaceServer}
 	return host.New(ctx, host.Options{Records: a.db, Trees: standings{a}, System: a.As(system), Now: a.env.Now,
-		Log: a.env.Log, Folders: folders, Dial: dial})
+		Log: a.env.Log, Folders: folders, Dial: dial, Checkouts: checkouts,
+		CheckOut: func(ctx context.Context, b wire.Begin) (wire.Begin, error) { return checkOut(ctx, a, b) }})
 }
 
 // Ready makes this process one that can run trees, and says how it is known to others.

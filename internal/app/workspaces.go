@@ -56,6 +56,9 @@ func (w *workspaces) ofRoot(b wire.Begin, p troupe.Profile, roles *profiles, tit
 	}
 	wish.Hook = roles.makeFolders(troupe.Session{ID: id, Root: id, Type: p.Type, Cwd: b.Cwd})
 	work, err := w.plan(wish)
+	if err == nil {
+		work, err = w.beside(work, b.Push)
+	}
 	var said *troupe.UserError
 	if b.Worktree != nil && errors.Is(err, worktree.ErrNoRepository) && errors.As(err, &said) {
 		return work, &troupe.UserError{Problem: said.Problem, Err: err, Code: troupe.ExitUsage,
@@ -185,10 +188,15 @@ func (w *workspaces) Close(ctx context.Context, s troupe.Session, c session.Clos
 	if c.Stay != "" { // what is there is not all that will be
 		saved, err := w.keeper.Save(ctx, work, nil, c.Began)
 		return troupe.WorkspaceResult{Kind: work.Kind, Name: work.Name, Folder: work.Folder, Branch: work.Branch,
-			Run: &saved, Kept: c.Stay}, err
+			Run: &saved, Kept: c.Stay, Pushing: troupe.Pushing{Remote: work.Remote}}, err
 	}
 	defer w.guard.forget(session.PlaceOf(s))
-	return w.keeper.Close(ctx, work, worktree.Ending{Message: cmp.Or(s.Title, s.Name), Began: c.Began, Going: c.Going})
+	end, err := w.keeper.Close(ctx, work, worktree.Ending{Message: cmp.Or(s.Title, s.Name), Began: c.Began,
+		Going: c.Going})
+	if err == nil {
+		w.pushed(ctx, work, &end)
+	}
+	return end, err
 }
 
 // Merge implements session.Workspaces.

@@ -91,6 +91,9 @@ func (a worktrees) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wir
 		return wire.MergedWorktree{}, err
 	}
 	work := row.Workspace
+	if err := refuseToMergeInto(a.app, work); err != nil {
+		return wire.MergedWorktree{}, err
+	}
 	out := wire.MergedWorktree{Worktree: look.known(ctx, row), Folder: work.Of, DryRun: m.DryRun,
 		Files: []wire.MergedFile{}, Conflicts: []wire.WorktreeConflict{}}
 	if m.HandBack {

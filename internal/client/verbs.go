@@ -247,6 +247,10 @@ func (c workspaces) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wi
 	return postFor[wire.MergedWorktree](ctx, c.to, "merge-worktree", "", m)
 }
 
+func (c workspaces) PushWorktree(ctx context.Context, p wire.WorktreePush) (wire.PushedWorktree, error) {
+	return postFor[wire.PushedWorktree](ctx, c.to, "push-worktree", "", p)
+}
+
 func (c workspaces) PruneWorktrees(ctx context.Context, p wire.WorktreePrune) ([]wire.PrunedWorktree, error) {
 	return postFor[[]wire.PrunedWorktree](ctx, c.to, "prune-worktrees", "", p)
 }

@@ -93,6 +93,15 @@ func (d Dirs) Scratchpads() string {
 	return beside + "scratchpads"
 }
 
+// Checkouts holds the folders of repositories that a server has checked out, beside Worktrees for the same reason.
+func (d Dirs) Checkouts() string {
+	beside, ok := strings.CutSuffix(d.Worktrees, "worktrees")
+	if !ok {
+		return ""
+	}
+	return beside + "checkouts"
+}
+
 // Settings is the user's settings file.
 func (d Dirs) Settings() string { return filepath.Join(d.Config, "settings.json") }
 

@@ -41,6 +41,8 @@ type operations struct {
 	bind Bind
 	keys Keys    // of a server; nil: a socket, whose callers are known by their processes
 	in   folders // in which a server has agents work
+	// checkouts holds the folders of repositories that it has checked out; "": it has none.
+	checkouts string
 	acts Acts    // what its users do is noted there; nil: nowhere
 	log  *slog.Logger
 	// streaming bounds a context by the life of the server's streams.
@@ -78,7 +80,7 @@ func (o *operations) as(ctx context.Context, verb string, in any) (api.API, erro
 		if err := o.in.admit(c, verb, in); err != nil {
 			return nil, err
 		}
-		return boundTo(o.bind(c), o.in), nil
+		return boundTo(o.bind(c), o.in, o.checkouts), nil
 	}
 	return o.bind(c), nil
 }

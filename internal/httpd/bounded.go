@@ -21,10 +21,13 @@ type bounded struct {
 	in folders
 }
 
-// boundTo bounds an api to folders; none: it has no bounds.
-func boundTo(a api.API, in folders) api.API {
+// boundTo bounds an api to folders, and those of checkouts; none: it has no bounds.
+func boundTo(a api.API, in folders, checkouts string) api.API {
 	if len(in) == 0 {
 		return a
+	}
+	if checkouts != "" {
+		in = append(slices.Clip(in), checkouts)
 	}
 	return bounded{a, in}
 }
@@ -192,7 +195,7 @@ func (s boundedSetup) Workspaces() api.Workspaces {
 	return boundedWorkspaces{s.Setup.Workspaces(), s.b}
 }
 
-// boundedWorkspaces are the worktrees beside folders of the server.
+// boundedWorkspaces are the worktrees beside folders of the server: beside whichever one, for who calls stands in none.
 type boundedWorkspaces struct {
 	api.Workspaces
 
@@ -200,13 +203,14 @@ type boundedWorkspaces struct {
 }
 
 func (w boundedWorkspaces) Worktrees(ctx context.Context, q wire.WorktreeQuery) ([]wire.Worktree, error) {
+	q.All = true
 	all, err := w.Workspaces.Worktrees(ctx, q)
 	return slices.DeleteFunc(all, func(x wire.Worktree) bool { return !w.b.has(x.Of) }), err
 }
 
 // check refuses a name of a worktree beside another folder.
 func (w boundedWorkspaces) check(ctx context.Context, q wire.WorktreeQuery) error {
-	q.Names = true
+	q.Names, q.All = true, true
 	all, err := w.Workspaces.Worktrees(ctx, q)
 	for _, x := range all {
 		if !w.b.has(x.Of) {
@@ -221,6 +225,7 @@ func (w boundedWorkspaces) DiffWorktree(ctx context.Context, l wire.WorktreeLook
 	if err := w.check(ctx, l.WorktreeQuery); err != nil {
 		return wire.WorktreeDiff{}, err
 	}
+	l.All = true
 	return w.Workspaces.DiffWorktree(ctx, l)
 }
 
@@ -228,12 +233,21 @@ func (w boundedWorkspaces) MergeWorktree(ctx context.Context, m wire.WorktreeMer
 	if err := w.check(ctx, m.WorktreeQuery); err != nil {
 		return wire.MergedWorktree{}, err
 	}
+	m.All = true
 	return w.Workspaces.MergeWorktree(ctx, m)
+}
+
+func (w boundedWorkspaces) PushWorktree(ctx context.Context, p wire.WorktreePush) (wire.PushedWorktree, error) {
+	if err := w.check(ctx, p.WorktreeQuery); err != nil {
+		return wire.PushedWorktree{}, err
+	}
+	p.All = true
+	return w.Workspaces.PushWorktree(ctx, p)
 }
 
 func (w boundedWorkspaces) PruneWorktrees(ctx context.Context, p wire.WorktreePrune) ([]wire.PrunedWorktree, error) {
 	names := p.Names
-	if len(names) == 0 {
+	if p.All = p.All || len(names) > 0; len(names) == 0 {
 		names = []string{""}
 	}
 	for _, name := range names {

@@ -43,6 +43,9 @@ type Address struct {
 	Proxies []netip.Prefix
 	// Folders are those in which agents work, the usual one first.
 	Folders []string
+	// Checkouts holds the folders of repositories that were checked out, in which agents work too; "": there are none.
+	Checkouts string
+
 	Acts    Acts         // what users do is noted there; nil: nowhere
 	Log     *slog.Logger // nil: nobody
 }
@@ -72,7 +75,7 @@ func Listen(ctx context.Context, at Address, keys Keys, cases Bind) (*Server, er
 	if at.TLS != nil {
 		l = tls.NewListener(l, at.TLS)
 	}
-	o := &operations{bind: cases, keys: keys, in: at.Folders, acts: at.Acts}
+	o := &operations{bind: cases, keys: keys, in: at.Folders, checkouts: at.Checkouts, acts: at.Acts}
 	door := newDoor(at, keys, local && len(at.Proxies) == 0)
 	s := newServer(ctx, o, at.Log, func(net.Conn) peer { return peer{} }, door.admit)
 	s.addr = l.Addr()

@@ -118,7 +118,7 @@ func TestRights(t *testing.T) {
 		"diff-worktree rules explain me revoke hosted schedules schedule")
 	operator := strings.Fields("begin leave remove send stop background compact sleep mode model answer undo " +
 		"memories " +
-		"merge-worktree prune-worktrees set-schedule remove-schedule run-schedule pause-schedule")
+		"merge-worktree prune-worktrees push-worktree set-schedule remove-schedule run-schedule pause-schedule")
 	needs := map[string]troupe.Right{}
 	for _, id := range viewer {
 		needs[id] = troupe.RightViewer

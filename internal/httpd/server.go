@@ -27,6 +27,8 @@ type Options struct {
 	Keys Keys
 	// Folders are those in which agents work for the users of a server, for whom such a process speaks.
 	Folders []string
+	// Checkouts holds the folders of repositories that were checked out; "": there are none.
+	Checkouts string
 	// Log is told of refused peers and of what goes wrong in serving; nil is nobody.
 	Log *slog.Logger
 }
@@ -54,7 +56,7 @@ func Serve(ctx context.Context, path string, cases Bind, o Options) (*Server, er
 	if err != nil {
 		return nil, err
 	}
-	s := newServer(ctx, &operations{bind: cases, in: o.Folders}, o.Log, look, admitPeers(o.Keys))
+	s := newServer(ctx, &operations{bind: cases, in: o.Folders, checkouts: o.Checkouts}, o.Log, look, admitPeers(o.Keys))
 	s.socket = sock
 	go func() { s.served <- s.http.Serve(sock.listener) }()
 	return s, nil

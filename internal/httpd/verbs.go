@@ -224,6 +224,7 @@ func (o *operations) machine(h huma.API) {
 	of(o, h, "worktrees", workspaces, api.Workspaces.Worktrees)
 	of(o, h, "diff-worktree", workspaces, api.Workspaces.DiffWorktree)
 	of(o, h, "merge-worktree", workspaces, api.Workspaces.MergeWorktree)
+	of(o, h, "push-worktree", workspaces, api.Workspaces.PushWorktree)
 	of(o, h, "prune-worktrees", workspaces, api.Workspaces.PruneWorktrees)
 	of(o, h, "rules", api.API.Machine, api.Machine.Rules)
 	queryBody(o, h, "explain", func(a api.API, ctx context.Context, x wire.Explain) (wire.Explained, error) {

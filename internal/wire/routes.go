@@ -87,6 +87,8 @@ func routes() []Route {
 		route("diff-worktree", post, "/v1/worktrees/diff", "What was changed in one since its base").slow().by(viewer),
 		route("merge-worktree", post, "/v1/worktrees/merge", "Bring the work in one to the folder that it is "+
 			"from").slow().by(operator),
+		route("push-worktree", post, "/v1/worktrees/push", "Push the work in one as a branch, to where its folder is "+
+			"a checkout from").slow().by(operator),
 		route("prune-worktrees", post, "/v1/worktrees/prune",
 			"Remove those whose work is elsewhere").slow().by(operator),
 		route("rules", post, "/v1/rules", "The rules that hold for a run").by(viewer),

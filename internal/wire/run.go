@@ -75,11 +75,20 @@ type Role struct {
 	// Worktree has it work in a worktree of its own; "" is one whose name is made up. nil: it works in Cwd, or as Agent
 	// says.
 	Worktree *string `json:"worktree,omitempty"`
+	Repository
 	// Workspace is where it works, before what Agent says; "": as that says, or in Worktree.
 	Workspace troupe.WorkspaceKind `json:"workspace,omitempty" enum:"worktree,copy,shared_rw,shared_ro,isolated,empty"`
 	Agents    string               `json:"agents,omitempty"`
 	// Team has it lead a team from its birth on.
 	Team *NewTeam `json:"team,omitempty"`
+}
+
+// Repository is what a new session begins with in the place of a folder: a server checks it out, and the session has a
+// worktree of that.
+type Repository struct {
+	Repo string `json:"repo,omitempty" maxLength:"1000" doc:"Address of a repository, such as https://github.com/you/app, from a host that the server lists"`
+	Ref  string `json:"ref,omitempty" maxLength:"500" doc:"Branch, tag or whole commit of it; empty for its usual branch"`
+	Push bool   `json:"push,omitempty" doc:"The work is pushed as a branch at the end of each run"`
 }
 
 // NewTeam is a team that a session begins with: a standing one of the settings, or one of a size.

@@ -148,6 +148,19 @@ type MergedWorktree struct {
 	HandedBack []string `json:"handed_back,omitempty"`
 }
 
+// WorktreePush asks to push one's work as a branch, to where the folder that it is beside is a checkout from.
+type WorktreePush struct {
+	WorktreeQuery
+
+	Branch string `json:"branch,omitempty" maxLength:"250" doc:"Name of the branch there; empty for troupe/NAME, or another one if that is taken"`
+}
+
+// PushedWorktree is what came of that.
+type PushedWorktree struct {
+	Worktree Worktree      `json:"worktree"`
+	Pushed   troupe.Pushed `json:"pushed"`
+}
+
 // WorktreeConflict is a file that cannot be merged.
 type WorktreeConflict struct {
 	Path   string         `json:"path"`

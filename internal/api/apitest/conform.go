@@ -162,6 +162,9 @@ func asks() []ask {
 		add("Worktrees", func(ctx context.Context, a api.API) (any, error) {
 			return a.Setup().Workspaces().Worktrees(ctx, q)
 		})
+		add("PushWorktree", func(ctx context.Context, a api.API) (any, error) {
+			return a.Setup().Workspaces().PushWorktree(ctx, wire.WorktreePush{WorktreeQuery: q, Branch: "b"})
+		})
 		add("MergeWorktree", func(ctx context.Context, a api.API) (any, error) {
 			return a.Setup().Workspaces().MergeWorktree(ctx,
 				wire.WorktreeMerge{WorktreeQuery: q, Into: "b", DryRun: true})

@@ -596,6 +596,16 @@ func (w workspaces) MergeWorktree(_ context.Context, m wire.WorktreeMerge) (wire
 			{Ours: wire.WorktreeLines{First: 3, Text: "x\n"}}}}}}, nil
 }
 
+// PushWorktree implements api.Workspaces.
+func (w workspaces) PushWorktree(_ context.Context, p wire.WorktreePush) (wire.PushedWorktree, error) {
+	if p.Name == "none" {
+		return wire.PushedWorktree{}, noWorktree()
+	}
+	w.did("push %s %s", p.Name, p.Branch)
+	return wire.PushedWorktree{Worktree: wire.Worktree{Name: p.Name, Made: Born()},
+		Pushed: troupe.Pushed{To: "https://x/<y>.git", Branch: p.Branch, Commit: "c"}}, nil
+}
+
 // PruneWorktrees implements api.Workspaces.
 func (w workspaces) PruneWorktrees(_ context.Context, p wire.WorktreePrune) ([]wire.PrunedWorktree, error) {
 	w.did("prune %v %t", p.Names, p.DryRun)

@@ -128,6 +128,13 @@ func (w workspaces) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wi
 	return w.Workspaces.MergeWorktree(ctx, m)
 }
 
+func (w workspaces) PushWorktree(ctx context.Context, p wire.WorktreePush) (wire.PushedWorktree, error) {
+	if w.r.agent != "" {
+		return wire.PushedWorktree{}, w.r.refused("push")
+	}
+	return w.Workspaces.PushWorktree(ctx, p)
+}
+
 func (w workspaces) PruneWorktrees(ctx context.Context, p wire.WorktreePrune) ([]wire.PrunedWorktree, error) {
 	if w.r.agent != "" && !p.DryRun {
 		return nil, w.r.refused("remove worktrees")

@@ -96,6 +96,27 @@ type scheduling struct {
 	other api.API
 }
 
+// Setup pushes by the other one too.
+func (s scheduling) Setup() api.Setup { return pushing{s.API.Setup(), s.other} }
+
+type pushing struct {
+	api.Setup
+	other api.API
+}
+
+func (s pushing) Workspaces() api.Workspaces {
+	return workspaces{s.Setup.Workspaces(), s.other.Setup().Workspaces()}
+}
+
+type workspaces struct {
+	api.Workspaces
+	other api.Workspaces
+}
+
+func (w workspaces) PushWorktree(ctx context.Context, p wire.WorktreePush) (wire.PushedWorktree, error) {
+	return w.other.PushWorktree(ctx, p)
+}
+
 func (s scheduling) Server() api.Server {
 	return schedules{s.API.Server(), s.other.Server().Schedules()}
 }
@@ -352,6 +373,12 @@ func TestMergesOfAgents(t *testing.T) {
 		if err := call(true); err != nil || len(w.Calls()) != before+1 {
 			t.Errorf("%s, tried: %v", name, err)
 		}
+	}
+	before := len(w.Calls())
+	var user *troupe.UserError
+	if _, err := a.PushWorktree(t.Context(), wire.WorktreePush{WorktreeQuery: q}); !errors.As(err, &user) ||
+		user.Code != troupe.ExitPermission || len(w.Calls()) != before {
+		t.Errorf("push: %v, %v", err, w.Calls())
 	}
 	if _, err := a.Worktrees(t.Context(), q); err != nil {
 		t.Error(err)

@@ -247,7 +247,7 @@ func TestPush(t *testing.T) {
 		}
 	}
 	push := func(names ...string) (troupe.Pushed, error) {
-		return c.Push(t.Context(), folder, "work", names...)
+		return c.Push(t.Context(), folder, "refs/heads/work", names...)
 	}
 	first := commit("one")
 	if got, err := push("troupe/fix"); err != nil || got != (troupe.Pushed{To: url, Branch: "troupe/fix", Commit: first}) {

@@ -13,9 +13,12 @@ import (
 // pushed is what refs begin with that say what was pushed last, each as the branch of the remote.
 const pushed = "refs/troupe-pushed/"
 
-// Push brings a branch of a checkout to where that is from, under the first of some names that is free there or has what
+// ErrNothing: there is no such branch or commit to push.
+var ErrNothing = errors.New("there is nothing to push")
+
+// Push brings a commit or branch of a checkout to where that is from, under the first of some names that is free there or has what
 // was pushed from here before: what others have put on a branch is never overwritten. It may be done again.
-func (c *Checkouts) Push(ctx context.Context, folder, local string, as ...string) (troupe.Pushed, error) {
+func (c *Checkouts) Push(ctx context.Context, folder, what string, as ...string) (troupe.Pushed, error) {
 	s, err := c.Of(ctx, folder)
 	if err != nil {
 		return troupe.Pushed{}, err
@@ -36,7 +39,10 @@ func (c *Checkouts) Push(ctx context.Context, folder, local string, as ...string
 	ctx, cancel := context.WithTimeout(ctx, fetchMost)
 	defer cancel()
 	r := out.in(folder)
-	tip, err := line(ctx, r, "rev-parse", "--verify", "refs/heads/"+local+"^{commit}")
+	tip, err := line(ctx, r, "rev-parse", "--verify", "--quiet", what+"^{commit}")
+	if exit, ok := errors.AsType[*git.Error](err); ok && exit.Code == 1 {
+		err = fmt.Errorf("%w: %s", ErrNothing, what)
+	}
 	if err != nil {
 		return troupe.Pushed{}, err
 	}

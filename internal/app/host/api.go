@@ -47,13 +47,16 @@ func (s serving) Begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err
 	if there, err := s.h.begunBefore(ctx, b); there || err != nil {
 		return wire.Begun{Root: b.Root}, err
 	}
+	if b.Repo != "" && b.Resume == "" {
+		cwd = s.h.o.Checkouts
+	}
 	if err := refusePaused(ctx, s.h.o.Records, cwd); err != nil {
 		return begun, err
 	}
 	if !s.h.Has(cwd) {
 		w, err := s.h.pick(ctx, cwd)
 		if err != nil {
-			return begun, err
+			return begun, unableToCheckOut(b, err)
 		}
 		peer := s.h.o.Dial(w.Socket, s.caller)
 		defer peer.Close()
@@ -64,6 +67,11 @@ func (s serving) Begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err
 			err = s.h.want(ctx, begun.Root)
 		}
 		return begun, err
+	}
+	if b.Repo != "" {
+		if b, err = s.h.o.CheckOut(ctx, b); err != nil {
+			return begun, err
+		}
 	}
 	if err := s.h.want(ctx, b.Root); err != nil {
 		return begun, err
@@ -79,6 +87,16 @@ func (s serving) Begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err
 		err = errors.Join(err, s.h.unborn(ctx, b.Root))
 	}
 	return begun, err
+}
+
+// unableToCheckOut says of a repository that no process takes one.
+func unableToCheckOut(b wire.Begin, err error) error {
+	if b.Repo == "" || !errors.Is(err, errNoWorker) {
+		return err
+	}
+	return &troupe.UserError{Problem: "this server takes no repositories",
+		Hint: "Its admin lists hosts: troupe serve --git-host github.com. Or name one of its folders with --cwd.",
+		Code: troupe.ExitUsage, Err: err}
 }
 
 // unborn forgets what was not born.

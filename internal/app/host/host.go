@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -108,6 +109,10 @@ type Options struct {
 	Log    *slog.Logger
 	// Folders are those that this process has: what works in them is begun and taken up here. none: it has none.
 	Folders []string
+	// Checkouts is the folder of repositories that were checked out: Folders has it where this process checks any out.
+	// CheckOut has the repository of a new session checked out, so that it begins in a folder.
+	Checkouts string
+	CheckOut  func(ctx context.Context, b wire.Begin) (wire.Begin, error)
 	// Dial reaches another process, for a caller.
 	Dial func(socket string, c troupe.Caller) Peer
 }
@@ -298,7 +303,18 @@ func (h *Host) beside(root troupe.SessionID, take func() error) {
 }
 
 // Has reports whether this process has a folder, and takes on what works there.
-func (h *Host) Has(cwd string) bool { return troupe.WithinAny(cwd, h.o.Folders) && !h.Drains() }
+//
+// A checkout is had where it was made: another machine has another folder of that name.
+func (h *Host) Has(cwd string) bool {
+	if !troupe.WithinAny(cwd, h.o.Folders) || h.Drains() {
+		return false
+	}
+	if h.o.Checkouts == "" || !troupe.Within(cwd, h.o.Checkouts) {
+		return true
+	}
+	_, err := os.Stat(cwd)
+	return err == nil
+}
 
 // Drains reports whether this process takes on nothing any more.
 func (h *Host) Drains() bool {

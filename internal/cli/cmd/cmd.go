@@ -30,7 +30,7 @@ func All(c *console.Console, runner Runner) []*cobra.Command {
 		newPermissions(c), newRemove(c),
 		newDoctor(c),
 		newModels(c), newMemory(c),
-		newUndo(c), newWorktrees(c), newDiff(c), newMerge(c),
+		newUndo(c), newWorktrees(c), newDiff(c), newMerge(c), newPush(c),
 		newServe(c), newWorker(c), newLogin(c), newLogout(c), newUsers(c), newAdmin(c), newSchedule(c),
 		newDocs(c), newVersion(c),
 	}

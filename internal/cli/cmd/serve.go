@@ -49,6 +49,8 @@ func hostFlags(cmd *cobra.Command, o *home.ServeOptions) {
 	fs := cmd.Flags()
 	fs.StringArrayVar(&o.Folders, "folder", nil, "Folder in which agents may work; may be given again (default: this "+
 		"one)")
+	fs.StringArrayVar(&o.GitHosts, "git-host", nil, "Host from which repositories may be checked out (--repo), such as "+
+		"github.com; may be given again")
 	fs.StringVar(&o.Database, "database", "", "PostgreSQL server that keeps the sessions, without a password "+
 		"(default: "+
 		"TROUPE_DATABASE, or a file of this home)")
@@ -76,9 +78,8 @@ database. "troupe docs server" says more.`,
 				if err != nil {
 					return nil, "", err
 				}
-				return w, fmt.Sprintf("This worker is ready: process %d, reached at %s\nAgents work in %s\n",
-					os.Getpid(),
-					w.Reached, strings.Join(w.Folders, ", ")), nil
+				return w, fmt.Sprintf("This worker is ready: process %d, reached at %s\nAgents work in %s%s\n",
+					os.Getpid(), w.Reached, strings.Join(w.Folders, ", "), repositories(o)), nil
 			})
 		},
 	}
@@ -88,6 +89,14 @@ database. "troupe docs server" says more.`,
 	fs.StringVar(&o.Advertise, "advertise", "", "Address by which they call it, such as https://w7.example.com:7780 "+
 		"(default: the one it listens on)")
 	return cmd
+}
+
+// repositories says from where they are checked out.
+func repositories(o home.ServeOptions) string {
+	if len(o.GitHosts) == 0 {
+		return ""
+	}
+	return ", and in repositories from " + strings.Join(o.GitHosts, ", ")
 }
 
 // hosted is what runs until it is interrupted.
@@ -105,7 +114,8 @@ func serve(ctx context.Context, c *console.Console, o home.ServeOptions) error {
 		if err != nil {
 			return nil, "", err
 		}
-		text := fmt.Sprintf("Troupe serves at %s\nAgents work in %s\n", s.Address, strings.Join(s.Folders, ", "))
+		text := fmt.Sprintf("Troupe serves at %s\nAgents work in %s%s\n", s.Address, strings.Join(s.Folders, ", "),
+			repositories(o))
 		if s.Code != "" {
 			text += fmt.Sprintf("\nTo log in (once, until %s):\n\n  troupe login %s\n  %s\n",
 				s.Until.Local().Format("15:04:05"), s.Address, s.Code)

@@ -35,12 +35,12 @@ func Workspace(w *troupe.WorkspaceResult) string {
 		what = "worktree "
 	}
 	if w.Unkept != "" {
-		return fmt.Sprintf("%s%s: its work could not be kept: %s; it is in %s. troupe merge %s tries again, and so "+
-			"does the next resume of the session", what, name, Line(w.Unkept, 0), folder, name)
+		return fmt.Sprintf("%s%s: its work could not be kept: %s; it is in %s. %s tries again, and so "+
+			"does the next resume of the session", what, name, Line(w.Unkept, 0), folder, bring(w.Remote, name))
 	}
 	if w.Base == "" && w.Run != nil { // it was saved, and goes on
-		return what + name + ": what was done there is saved" + kept + "; troupe diff " + name + ", troupe merge " +
-			name
+		return what + name + ": what was done there is saved" + kept + "; troupe diff " + name + ", " +
+			bring(w.Remote, name)
 	}
 	if w.Tip == w.Base {
 		if kept == "" {
@@ -79,7 +79,23 @@ func Workspace(w *troupe.WorkspaceResult) string {
 			text += ", conflicts in " + conflicts
 		}
 	}
-	return text + kept + "; troupe diff " + name + ", troupe merge " + name
+	switch {
+	case w.Pushed != nil:
+		return fmt.Sprintf("%s%s; pushed to %s as branch %s; troupe diff %s", text, kept, Line(w.Pushed.To, 0),
+			Line(w.Pushed.Branch, 0), name)
+	case w.NotPushed != "":
+		return fmt.Sprintf("%s%s; not pushed: %s; %s tries again", text, kept, Line(w.NotPushed, 0), bring(w.Remote, name))
+	}
+	return text + kept + "; troupe diff " + name + ", " + bring(w.Remote, name)
+}
+
+// bring is the command that brings the work in a worktree to where it is wanted: to the remote of a checkout, which is
+// not changed itself, or to the folder that it is beside.
+func bring(remote, name string) string {
+	if remote != "" {
+		return "troupe push " + name
+	}
+	return "troupe merge " + name
 }
 
 // pruned reports whether a report says that a worktree with work is known no more: by its ref, or by none at all.
@@ -93,5 +109,5 @@ func WorksIn(w troupe.Workspace) string {
 		return ""
 	}
 	name := Line(w.Name, 64)
-	return fmt.Sprintf("its work is in %s; troupe diff %s, troupe merge %s", Line(w.Folder, 0), name, name)
+	return fmt.Sprintf("its work is in %s; troupe diff %s, %s", Line(w.Folder, 0), name, bring(w.Remote, name))
 }

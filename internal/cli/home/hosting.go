@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -27,21 +28,31 @@ type hosting struct {
 	people *people.People
 	secret string // by which these processes know each other
 	host   atomic.Pointer[host.Host]
+	// checkouts is the folder of repositories that were checked out.
+	checkouts string
 	keeper *schedule.Keeper // begins what is scheduled; nil: it is not announced
 }
 
-// openHosting opens a home and begins to keep its sessions going. bound are the folders in which its users' agents
-// work, and own those that this process has. Others reach what runs here at a socket, and at an address if there is
-// one.
-func openHosting(ctx context.Context, env Env, bound, own []string, at *httpd.Address, advertise string) (*hosting,
-	error) {
+// part is what a process has of a server.
+type part struct {
+	bound []string // folders in which the agents of its users work
+	own   []string // those of them that this process has
+	hosts []string // from which it checks repositories out
+	// at is where others reach what runs here besides a socket, and advertise how they call it; nil: nowhere.
+	at        *httpd.Address
+	advertise string
+}
+
+// openHosting opens a home and begins to keep its sessions going.
+func openHosting(ctx context.Context, env Env, p part) (*hosting, error) {
 	h := &hosting{}
 	e := env.app()
-	e.Folders = bound
+	e.Folders, e.GitHosts = p.bound, p.hosts
+	at, advertise := p.at, p.advertise
 	e.Serve = func(ctx context.Context, a *app.App, path string) (app.Served, error) {
 		runtime, _ := env.Lookup("XDG_RUNTIME_DIR")
 		s, err := httpd.Serve(ctx, path, h.as, httpd.Options{Runtime: runtime, Temp: os.TempDir(), Keys: h.people,
-			Folders: bound, Log: env.Log})
+			Folders: p.bound, Checkouts: h.checkouts, Log: env.Log})
 		if err != nil || at == nil {
 			return s, err
 		}
@@ -59,10 +70,17 @@ func openHosting(ctx context.Context, env Env, bound, own []string, at *httpd.Ad
 		return nil, err
 	}
 	h.app, h.people = a, app.PeopleOf(a)
+	if h.checkouts, err = app.Checkouts(a); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
 	if h.secret, err = h.people.Peers(ctx); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
-	h.host.Store(app.Host(ctx, a, own, func(socket string, c troupe.Caller) host.Peer { return h.dial(socket, c) }))
+	own := p.own
+	if left, _ := os.ReadDir(h.checkouts); len(own) > 0 && len(p.hosts)+len(left) > 0 { // what began there goes on
+		own = append(slices.Clip(own), h.checkouts)
+	}
+	h.host.Store(app.Host(ctx, a, own, h.checkouts, func(socket string, c troupe.Caller) host.Peer { return h.dial(socket, c) }))
 	return h, nil
 }
 

@@ -22,6 +22,7 @@ type ServeOptions struct {
 	Cert, Key string   // files of the certificate, both or none
 	Proxies   []string // addresses or networks of proxies that encrypt calls
 	Folders   []string // in which agents work, the usual one first
+	GitHosts  []string // from which repositories are checked out
 	Database  string   // the address of a database; "": that of the environment, or the home's own
 	// WorkersOnly: a server runs no sessions itself.
 	WorkersOnly bool
@@ -54,7 +55,7 @@ func Serve(ctx context.Context, env Env, o ServeOptions) (_ *Served, err error) 
 	if o.WorkersOnly {
 		own = nil
 	}
-	h, err := openHosting(ctx, o.env(env), at.Folders, own, nil, "")
+	h, err := openHosting(ctx, o.env(env), part{bound: at.Folders, own: own, hosts: o.GitHosts})
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +64,7 @@ func Serve(ctx context.Context, env Env, o ServeOptions) (_ *Served, err error) 
 		s.Code, s.Until, err = h.people.First(ctx)
 	}
 	if err == nil {
-		at.Acts = app.ActsOf(h.app)
+		at.Acts, at.Checkouts = app.ActsOf(h.app), h.checkouts
 		s.server, err = httpd.Listen(ctx, at, h.people, h.as)
 	}
 	if err != nil {
@@ -115,7 +116,8 @@ func Work(ctx context.Context, env Env, o ServeOptions) (*Working, error) {
 	if o.Listen == "" {
 		reached = nil
 	}
-	h, err := openHosting(ctx, o.env(env), at.Folders, at.Folders, reached, o.Advertise)
+	h, err := openHosting(ctx, o.env(env), part{bound: at.Folders, own: at.Folders, hosts: o.GitHosts, at: reached,
+		advertise: o.Advertise})
 	if err != nil {
 		return nil, err
 	}
@@ -169,6 +171,9 @@ func (o ServeOptions) address(env Env) (at httpd.Address, err error) {
 	if at.Folders, err = servedFolders(o.Folders); err != nil {
 		return at, err
 	}
+	if err = gitHosts(o.GitHosts); err != nil {
+		return at, err
+	}
 	if at.Proxies, err = proxies(o.Proxies); err != nil {
 		return at, err
 	}
@@ -196,6 +201,17 @@ func servedFolders(named []string) ([]string, error) {
 		}
 	}
 	return out, nil
+}
+
+// gitHosts refuses what can be no host.
+func gitHosts(named []string) error {
+	for _, host := range named {
+		if !app.IsGitHost(host) {
+			return &troupe.UserError{Problem: fmt.Sprintf("--git-host %q is no host", host),
+				Hint: "Give one such as github.com, or git.example.com:8443.", Code: troupe.ExitUsage}
+		}
+	}
+	return nil
 }
 
 func proxies(named []string) ([]netip.Prefix, error) {

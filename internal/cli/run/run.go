@@ -130,6 +130,10 @@ func configure(cmd *cobra.Command, c *console.Console, run carrying) {
 		"Where members of a team are shown: auto, tmux, iterm2 or in-process (`troupe docs teams`)")
 	fs.StringVarP(&f.worktree, "worktree", "w", "",
 		"Work in a git worktree of the session's own, called NAME if that is given: --worktree [NAME]")
+	fs.StringVar(&f.begin.Repo, "repo", "", "With a server: begin in a checkout of this repository, such as "+
+		"https://github.com/you/app")
+	fs.StringVar(&f.begin.Ref, "ref", "", "With --repo: its branch, tag or whole commit (default: its usual branch)")
+	fs.BoolVar(&f.begin.Push, "push", false, "With --repo: push the work as a branch when a run ends")
 	fs.StringVar(&f.isolation, "isolation", "", "How far the session is kept from this folder: worktree, copy or none "+
 		"(default: as its agent says)")
 	fs.StringVar(&f.filesystem, "filesystem", "", "Which files the session works on: shared_rw, shared_ro, isolated "+
@@ -163,7 +167,7 @@ func configure(cmd *cobra.Command, c *console.Console, run carrying) {
 		// An empty value is most often a variable that was not set. Taken for no flag, it
 		// would begin a new session where an old one was meant to go on.
 		for _, name := range [...]string{"resume", "name", "model", "effort", "agent", "cwd", "permission-mode",
-			"isolation", "filesystem",
+			"isolation", "filesystem", "repo", "ref",
 			"output-format", "output-schema",
 			"input-format", "teammate-mode"} {
 			if fl := cmd.Flag(name); fl.Changed && fl.Value.String() == "" {
@@ -274,7 +278,7 @@ func talk(ctx context.Context, c *console.Console, f flags, args []string) error
 		return err
 	}
 	return c.With(ctx, troupe.SurfaceChat, func(h *home.Home) error {
-		if c.InTTY && c.OutTTY && !b.Trust {
+		if c.InTTY && c.OutTTY && !b.Trust && b.Repo == "" {
 			if err := askTrust(ctx, c, h.API, b.Cwd); err != nil {
 				return err
 			}
@@ -294,7 +298,7 @@ func talk(ctx context.Context, c *console.Console, f flags, args []string) error
 
 // agentIsThere refuses to begin a conversation as an agent that there is not: words would be typed for nothing.
 func agentIsThere(ctx context.Context, a api.API, b wire.Begin) error {
-	if b.Agent == "" || b.Resume != "" || b.Continue {
+	if b.Agent == "" || b.Resume != "" || b.Continue || b.Repo != "" {
 		return nil
 	}
 	if _, err := a.Machine().Model(ctx, b.Model, b.Cwd); err != nil {
@@ -438,8 +442,16 @@ func base(c *console.Console, f flags) (wire.Begin, error) {
 		}
 		b.MaxUSD = troupe.Dollars(d).Dollars()
 	}
+	switch {
+	case b.Repo == "" && (b.Ref != "" || b.Push):
+		return b, console.Usage("--ref and --push go with --repo")
+	case b.Repo != "" && b.Exact:
+		return b, console.Usage("--repo and --cwd both say where to work; give one of the two")
+	case b.Repo != "" && (b.Continue || b.Resume != ""):
+		return b, console.Usage("--repo begins a new session; leave it out to go on with one")
+	}
 	b.MaxMS, b.AskMS = millis(f.maxTime), millis(f.ask)
-	if !filepath.IsAbs(b.Cwd) {
+	if !filepath.IsAbs(b.Cwd) && b.Repo == "" {
 		if c.Cwd == "" {
 			return b, &troupe.UserError{Problem: "the folder you are in is not there any more",
 				Hint: "Go to another one, or name one with --cwd, whole from the root.", Code: troupe.ExitUsage}

@@ -1,0 +1,44 @@
+package cmd
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// newPush makes the command.
+func newPush(c *console.Console) *cobra.Command {
+	var p wire.WorktreePush
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "push NAME", Short: "Push an agent's work at a server as a branch", Args: console.Args(1, 1),
+		Long: `Push what an agent did in a worktree beside a checkout as a branch, to the repository that the checkout is from: of a
+session that began with --repo at a server. What is not committed there is one more commit. NAME is that of the worktree, or
+of its agent, or its session. The branch is troupe/NAME, or one with the session's id behind it where another has pushed that.
+
+It may be done again as the work goes on. What others have put on a branch is never overwritten.`,
+		Example:           "troupe push fixer\ntroupe push 7k3f --branch fix-login",
+		ValidArgsFunction: c.Worktrees,
+		RunE: inHome(c, func(ctx context.Context, a api.API, args []string) error {
+			ctx, stop := console.Waiting(ctx, c, lookingAt)
+			defer stop()
+			p.WorktreeQuery = one(c, args)
+			out, err := a.Setup().Workspaces().PushWorktree(ctx, p)
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return c.JSON(out)
+			}
+			return c.Printf("Pushed to %s as branch %s (commit %s).\n", out.Pushed.To, out.Pushed.Branch,
+				out.Pushed.Commit[:min(12, len(out.Pushed.Commit))])
+		}),
+	}
+	cmd.Flags().StringVar(&p.Branch, "branch", "", "Name of the branch there (default: troupe/NAME)")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
