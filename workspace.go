@@ -121,8 +121,8 @@ type Workspace struct {
 	// ByHook: a hook of WorktreeCreate makes Top, in the place of git, for a tree of another version control. It is a
 	// copy in all else.
 	ByHook bool `json:"by_hook,omitempty"`
-	// Remote is the address of the repository that Of is a checkout of; "": it is none, but a folder of people. Push has
-	// the work pushed there as a branch at the end of each run of its Owner.
+	// Remote is the address of the repository that Of is a checkout of; "": it is none, but a folder of people. Push
+	// has the work pushed there as a branch at the end of each run of its Owner.
 	Remote string `json:"remote,omitempty"`
 	Push   bool   `json:"push,omitempty"`
 }
@@ -230,13 +230,7 @@ type WorkspaceResult struct {
 	// why that could not be found out.
 	Conflicts []string `json:"conflicts,omitempty"`
 	Unmerged  string   `json:"unmerged,omitempty"`
-	// Into is the tree that the work was merged into at the end of the run, Merged are the files that were written
-	// there, as names in it, and Left names what was not brought over.
-	Into   string   `json:"into,omitempty"`
-	Merged []string `json:"merged,omitempty"`
-	Left   []string `json:"left,omitempty"`
-	// NotMerged is why it was not merged, or not all of it, although that was wished for.
-	NotMerged string `json:"not_merged,omitempty"`
+	MergedBack
 	// Unkept is why what is in the folder could not be kept elsewhere, or not be brought to the caller's repository: it
 	// is in no branch there then, and the next process that takes the session's tree up comes to the end of the run
 	// again. Without a Tip it is not known what it is. "": it was kept.
@@ -245,6 +239,17 @@ type WorkspaceResult struct {
 	Gone bool   `json:"gone,omitempty"`
 	Kept string `json:"kept,omitempty"`
 	Pushing
+}
+
+// MergedBack is what came of a merge at the end of a run.
+type MergedBack struct {
+	// Into is the tree that the work was merged into at the end of the run, Merged are the files that were written
+	// there, as names in it, and Left names what was not brought over.
+	Into   string   `json:"into,omitempty"`
+	Merged []string `json:"merged,omitempty"`
+	Left   []string `json:"left,omitempty"`
+	// NotMerged is why it was not merged, or not all of it, although that was wished for.
+	NotMerged string `json:"not_merged,omitempty"`
 }
 
 // Pushing is what came of work beside a checkout.

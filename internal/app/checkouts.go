@@ -25,7 +25,9 @@ func checkoutsOf(a *App) *checkout.Checkouts {
 }
 
 // IsGitHost reports whether repositories can be taken from what is named. All hosts at once are none.
-func IsGitHost(name string) bool { return name != "*" && !strings.HasPrefix(name, "*:") && proxy.Knows(name) }
+func IsGitHost(name string) bool {
+	return name != "*" && !strings.HasPrefix(name, "*:") && proxy.Knows(name)
+}
 
 // Checkouts is the folder in which a server has repositories checked out, by its real name.
 func Checkouts(a *App) (string, error) {
@@ -79,7 +81,8 @@ func (w *workspaces) beside(work troupe.Workspace, push bool) (troupe.Workspace,
 		work.Remote, work.Push = of.URL, push
 		return work, err
 	case push:
-		return work, &troupe.UserError{Problem: "there is nowhere to push to: " + work.Of + " is no checkout of this server",
+		return work, &troupe.UserError{Problem: "there is nowhere to push to: " + work.Of +
+			" is no checkout of this server",
 			Hint: "--push goes with --repo.", Code: troupe.ExitUsage}
 	}
 	return work, nil
@@ -118,7 +121,7 @@ func branchesFor(work troupe.Workspace) []string {
 // PushWorktree implements api.Workspaces.
 func (a worktrees) PushWorktree(ctx context.Context, p wire.WorktreePush) (out wire.PushedWorktree, err error) {
 	ctx = worktree.Looking(ctx, 0, api.Waits(ctx))
-	look := a.look()
+	look := lookingBy(a)
 	row, err := look.one(ctx, p.WorktreeQuery)
 	if err != nil {
 		return out, err
@@ -126,7 +129,8 @@ func (a worktrees) PushWorktree(ctx context.Context, p wire.WorktreePush) (out w
 	out.Worktree = look.known(ctx, row)
 	work, all := row.Workspace, checkoutsOf(a.app)
 	if !all.Has(work.Of) {
-		return out, &troupe.UserError{Problem: fmt.Sprintf("%s is no checkout of a server, so there is nowhere to push %s to",
+		return out, &troupe.UserError{Problem: fmt.Sprintf("%s is no checkout of a server, so there is nowhere to "+
+			"push %s to",
 			work.Of, work.Name), Hint: "troupe merge brings it to that folder; --into puts it on a branch there.",
 			Code: troupe.ExitUsage}
 	}

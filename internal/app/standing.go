@@ -15,7 +15,8 @@ import (
 // Host keeps the trees of a home going that were begun through its API: those in folders that this process has.
 //
 // Checkouts is the folder of repositories that were checked out.
-func Host(ctx context.Context, a *App, folders []string, checkouts string, dial func(string, troupe.Caller) host.Peer) *host.Host {
+func Host(ctx context.Context, a *App, folders []string, checkouts string,
+	dial func(string, troupe.Caller) host.Peer) *host.Host {
 	system := troupe.Caller{Name: "troupe", Right: troupe.RightSystem, Surface: troupe.SurfaceServer}
 	return host.New(ctx, host.Options{Records: a.db, Trees: standings{a}, System: a.As(system), Now: a.env.Now,
 		Log: a.env.Log, Folders: folders, Dial: dial, Checkouts: checkouts,

@@ -17,7 +17,7 @@ import (
 // PruneWorktrees implements api.Workspaces.
 func (a worktrees) PruneWorktrees(ctx context.Context, p wire.WorktreePrune) ([]wire.PrunedWorktree, error) {
 	ctx = worktree.Looking(ctx, 0, api.Waits(ctx))
-	look := a.look()
+	look := lookingBy(a)
 	if p.Discard && len(p.Names) == 0 {
 		return nil, &troupe.UserError{Problem: "work is discarded of worktrees that are named, and none is",
 			Hint: "`troupe worktrees` lists them.", Code: troupe.ExitUsage}

@@ -26,7 +26,7 @@ func (a setup) Workspaces() api.Workspaces { return worktrees(a) }
 // Worktrees implements api.Workspaces.
 func (a worktrees) Worktrees(ctx context.Context, q wire.WorktreeQuery) ([]wire.Worktree, error) {
 	ctx = worktree.Looking(ctx, lookWait, api.Waits(ctx))
-	look := a.look()
+	look := lookingBy(a)
 	rows, err := look.rows(ctx, q)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ const lookWait = 10 * time.Second
 // DiffWorktree implements api.Workspaces.
 func (a worktrees) DiffWorktree(ctx context.Context, l wire.WorktreeLook) (wire.WorktreeDiff, error) {
 	ctx = worktree.Looking(ctx, lookWait, api.Waits(ctx))
-	look := a.look()
+	look := lookingBy(a)
 	row, err := look.one(ctx, l.WorktreeQuery)
 	if err != nil {
 		return wire.WorktreeDiff{}, err
@@ -85,7 +85,7 @@ func (a worktrees) DiffWorktree(ctx context.Context, l wire.WorktreeLook) (wire.
 // MergeWorktree implements api.Workspaces.
 func (a worktrees) MergeWorktree(ctx context.Context, m wire.WorktreeMerge) (wire.MergedWorktree, error) {
 	ctx = worktree.Looking(ctx, 0, api.Waits(ctx))
-	look := a.look()
+	look := lookingBy(a)
 	row, err := look.one(ctx, m.WorktreeQuery)
 	if err != nil {
 		return wire.MergedWorktree{}, err
@@ -247,7 +247,7 @@ type looking struct {
 	histories map[troupe.SessionID]*history // by the roots of trees
 }
 
-func (a worktrees) look() looking {
+func lookingBy(a worktrees) looking {
 	return looking{a, a.app.keeper, map[troupe.SessionID]Tree{}, map[troupe.SessionID]string{},
 		map[troupe.SessionID]*history{}}
 }

@@ -100,7 +100,9 @@ func repositoryPlay(t *testing.T) *play {
 	return p
 }
 
-func (p *play) look() looking { return worktrees{bound{p.a, troupe.You(troupe.SurfaceCommand)}}.look() }
+func (p *play) look() looking {
+	return lookingBy(worktrees{bound{p.a, troupe.You(troupe.SurfaceCommand)}})
+}
 
 // TestKeptAgain: what could not be kept at an agent's end is kept by whoever lists the worktrees, unless a process has
 // the tree, and then the list says nothing more of why it could not be.

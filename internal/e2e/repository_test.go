@@ -80,7 +80,8 @@ func TestRepository(t *testing.T) {
 	}
 
 	says(far.troupe(append(model, "-p", "look", "--repo", url, "--name", "looker")...), 0, "it was read")
-	says(far.troupe(append(model, "-p", "write it", "--repo", url, "--push", "--name", "fixer", "--worktree=fixer")...), 0, "written")
+	says(far.troupe(append(model, "-p", "write it", "--repo", url, "--push", "--name", "fixer", "--worktree=fixer")...),
+		0, "written")
 	show := far.troupe("show", "fixer")
 	says(show, 0, "pushed to "+url+" as branch troupe/fixer; troupe diff fixer")
 	says(far.troupe("log", "fixer"), 0, "pushed to "+url)
@@ -97,7 +98,8 @@ func TestRepository(t *testing.T) {
 	}
 
 	// Without --push a command does it, more than once.
-	says(far.troupe(append(model, "-p", "write it", "--repo", url, "--name", "quiet", "--worktree=quiet")...), 0, "written")
+	says(far.troupe(append(model, "-p", "write it", "--repo", url, "--name", "quiet", "--worktree=quiet")...), 0,
+		"written")
 	if remote("troupe/quiet") != "" {
 		t.Error("it was pushed, which was not asked for")
 	}
@@ -108,7 +110,8 @@ func TestRepository(t *testing.T) {
 	if checkouttest.Git(t, repo, "show", "fix-login:b.txt") != "work" || remote("troupe/quiet") == "" {
 		t.Error("it is not on the branches")
 	}
-	says(far.troupe(append(model, "-p", "do nothing", "--repo", url, "--push", "--name", "idle", "--worktree=idle")...), 0, "nothing done")
+	says(far.troupe(append(model, "-p", "do nothing", "--repo", url, "--push", "--name", "idle", "--worktree=idle")...),
+		0, "nothing done")
 	if remote("troupe/idle") != "" {
 		t.Error("a branch without work was pushed")
 	}
@@ -116,7 +119,8 @@ func TestRepository(t *testing.T) {
 	// What others have pushed under the name stays.
 	checkouttest.Commit(t, repo, "troupe/theirs", map[string]string{"x": "theirs\n"})
 	theirs := remote("troupe/theirs")
-	says(far.troupe(append(model, "-p", "write it", "--repo", url, "--push", "--name", "theirs", "--worktree=theirs")...), 0, "written")
+	says(far.troupe(append(model, "-p", "write it", "--repo", url, "--push", "--name", "theirs",
+		"--worktree=theirs")...), 0, "written")
 	if remote("troupe/theirs") != theirs || !strings.Contains(checkouttest.Git(t, repo, "branch"), "troupe/theirs-") {
 		t.Errorf("branches: %s", checkouttest.Git(t, repo, "branch"))
 	}
@@ -126,12 +130,14 @@ func TestRepository(t *testing.T) {
 	if err != nil || len(checkouts) != 1 || checkouttest.Git(t, checkouts[0], "status", "--porcelain") != "" {
 		t.Errorf("checkouts: %v, %v", checkouts, err)
 	}
-	says(far.troupe(append(model, "-p", "write it", "--repo", url, "--filesystem", "shared_rw")...), 2, "is not changed")
+	says(far.troupe(append(model, "-p", "write it", "--repo", url, "--filesystem", "shared_rw")...), 2,
+		"is not changed")
 	for _, args := range [][]string{{"--repo", "https://example.com/x/y"}, {"--repo", url, "--ref", "nope"},
 		{"--repo", url, "--cwd", "/tmp"}, {"--push"}} {
 		if r := far.troupe(append(append(model, "-p", "look"), args...)...); r.code == 0 {
 			t.Errorf("%v: %s", args, r.out)
 		}
 	}
-	says(p.troupe("-p", "look", "--repo", url, "--model", "script:play.yaml"), 2, "only a server checks repositories out")
+	says(p.troupe("-p", "look", "--repo", url, "--model", "script:play.yaml"), 2,
+		"only a server checks repositories out")
 }

@@ -43,8 +43,8 @@ type operations struct {
 	in   folders // in which a server has agents work
 	// checkouts holds the folders of repositories that it has checked out; "": it has none.
 	checkouts string
-	acts Acts    // what its users do is noted there; nil: nowhere
-	log  *slog.Logger
+	acts      Acts // what its users do is noted there; nil: nowhere
+	log       *slog.Logger
 	// streaming bounds a context by the life of the server's streams.
 	streaming func(context.Context) (context.Context, context.CancelFunc)
 	open      open

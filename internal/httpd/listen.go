@@ -46,8 +46,8 @@ type Address struct {
 	// Checkouts holds the folders of repositories that were checked out, in which agents work too; "": there are none.
 	Checkouts string
 
-	Acts    Acts         // what users do is noted there; nil: nowhere
-	Log     *slog.Logger // nil: nobody
+	Acts Acts         // what users do is noted there; nil: nowhere
+	Log  *slog.Logger // nil: nobody
 }
 
 // Listen begins to serve the use cases at an address. Every call but a sign-in comes with a token in its header; what

@@ -56,7 +56,8 @@ func Serve(ctx context.Context, path string, cases Bind, o Options) (*Server, er
 	if err != nil {
 		return nil, err
 	}
-	s := newServer(ctx, &operations{bind: cases, in: o.Folders, checkouts: o.Checkouts}, o.Log, look, admitPeers(o.Keys))
+	s := newServer(ctx, &operations{bind: cases, in: o.Folders, checkouts: o.Checkouts}, o.Log, look,
+		admitPeers(o.Keys))
 	s.socket = sock
 	go func() { s.served <- s.http.Serve(sock.listener) }()
 	return s, nil

@@ -78,7 +78,8 @@ func Live(t *testing.T, a api.API, caller troupe.Caller) {
 		"DiffWorktree", "Worktrees", "Schedule", "Schedules",
 	}
 	// Nothing of these is in a log, or the log is gone.
-	silent := []string{"Leave", "Login", "MergeWorktree", "PruneWorktrees", "PushWorktree", "Remove", "SetMemory", "SetPlugin",
+	silent := []string{"Leave", "Login", "MergeWorktree", "PruneWorktrees", "PushWorktree", "Remove", "SetMemory",
+		"SetPlugin",
 		"SetServer", "SetUser", "Revoke", "Trust", "Acts", "Hosted", "Drain", "Pause",
 		"SetSchedule", "RemoveSchedule", "RunSchedule", "PauseSchedule"}
 	for _, name := range verbs() {

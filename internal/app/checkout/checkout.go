@@ -178,7 +178,8 @@ func begin(ctx context.Context, r git.Runner, at point) error {
 	if len(at.commit) == 64 {
 		format = "sha256"
 	}
-	return r.Stream(ctx, nothing{}, "init", "--quiet", "--template=", "--initial-branch=main", "--object-format="+format)
+	return r.Stream(ctx, nothing{}, "init", "--quiet", "--template=", "--initial-branch=main",
+		"--object-format="+format)
 }
 
 // link takes over the packs of the newest checkout of the same address. Packs are never written again.

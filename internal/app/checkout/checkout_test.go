@@ -69,7 +69,8 @@ func TestMake(t *testing.T) {
 	if again := make(first); again != main || s.Asked.Load() != asked {
 		t.Errorf("a commit that is there: %s, with %d requests; want %s and none", again, s.Asked.Load()-asked, main)
 	}
-	for ref, want := range map[string]string{"v1": "one\n", "refs/tags/v1": "one\n", "feature/x": "side\n", side: "side\n"} {
+	for ref, want := range map[string]string{"v1": "one\n", "refs/tags/v1": "one\n", "feature/x": "side\n",
+		side: "side\n"} {
 		if got := read(t, make(ref), "a.txt"); got != want {
 			t.Errorf("%s has %q, want %q", ref, got, want)
 		}
@@ -143,9 +144,11 @@ func TestRefused(t *testing.T) {
 		want   string
 	}{
 		{at(t, s, ""), checkout.Source{URL: url}, "takes no repositories"},
-		{at(t, s, "", "example.com"), checkout.Source{URL: url}, "takes repositories from example.com, and not from " + s.Host()},
+		{at(t, s, "", "example.com"), checkout.Source{URL: url},
+			"takes repositories from example.com, and not from " + s.Host()},
 		{at(t, s, "", "127.0.0.1"), checkout.Source{URL: url}, "and not from " + s.Host()}, // of other ports
-		{here, checkout.Source{URL: strings.Replace(url, "https://", "http://", 1)}, "only addresses that begin with https"},
+		{here, checkout.Source{URL: strings.Replace(url, "https://", "http://", 1)},
+			"only addresses that begin with https"},
 		{here, checkout.Source{URL: strings.Replace(url, "https://", "https://me:key@", 1)}, "keys do not belong"},
 		{here, checkout.Source{URL: "ext::sh -c id"}, "it is no address"},
 		{here, checkout.Source{URL: repo}, "only addresses that begin with https"},
@@ -242,7 +245,8 @@ func TestPush(t *testing.T) {
 	}
 	has := func(branch, want string) {
 		t.Helper()
-		if got := checkouttest.Git(t, repo, "for-each-ref", "--format=%(objectname)", "refs/heads/"+branch); got != want {
+		if got := checkouttest.Git(t, repo, "for-each-ref", "--format=%(objectname)",
+			"refs/heads/"+branch); got != want {
 			t.Errorf("the remote has %s at %q, want %q", branch, got, want)
 		}
 	}
@@ -250,7 +254,8 @@ func TestPush(t *testing.T) {
 		return c.Push(t.Context(), folder, "refs/heads/work", names...)
 	}
 	first := commit("one")
-	if got, err := push("troupe/fix"); err != nil || got != (troupe.Pushed{To: url, Branch: "troupe/fix", Commit: first}) {
+	if got, err := push("troupe/fix"); err != nil || got != (troupe.Pushed{To: url, Branch: "troupe/fix",
+		Commit: first}) {
 		t.Fatalf("pushed: %+v, %v", got, err)
 	}
 	has("troupe/fix", first)

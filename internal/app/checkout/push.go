@@ -16,7 +16,8 @@ const pushed = "refs/troupe-pushed/"
 // ErrNothing: there is no such branch or commit to push.
 var ErrNothing = errors.New("there is nothing to push")
 
-// Push brings a commit or branch of a checkout to where that is from, under the first of some names that is free there or has what
+// Push brings a commit or branch of a checkout to where that is from, under the first of some names that is free there
+// or has what
 // was pushed from here before: what others have put on a branch is never overwritten. It may be done again.
 func (c *Checkouts) Push(ctx context.Context, folder, what string, as ...string) (troupe.Pushed, error) {
 	s, err := c.Of(ctx, folder)
@@ -51,11 +52,13 @@ func (c *Checkouts) Push(ctx context.Context, folder, what string, as ...string)
 		case err == nil:
 			return troupe.Pushed{To: s.URL, Branch: name, Commit: tip}, nil
 		case !errors.Is(err, errTaken):
-			return troupe.Pushed{}, &troupe.UserError{Problem: fmt.Sprintf("the branch %s could not be pushed to %s: %v",
+			return troupe.Pushed{}, &troupe.UserError{Problem: fmt.Sprintf("the branch %s could not be pushed to %s: "+
+				"%v",
 				name, s.URL, err), Err: err, Hint: "See that git at the server has a key for it which may push."}
 		}
 	}
-	return troupe.Pushed{}, &troupe.UserError{Problem: fmt.Sprintf("%s has the branch %s, with what was not pushed from here",
+	return troupe.Pushed{}, &troupe.UserError{Problem: fmt.Sprintf("%s has the branch %s, with what was not pushed "+
+		"from here",
 		s.URL, strings.Join(as, " and ")), Hint: "Name another one with --branch.", Err: err}
 }
 

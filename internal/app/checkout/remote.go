@@ -72,7 +72,8 @@ func (r *remote) resolve(ctx context.Context, s Source) (point, error) {
 	defer cancel()
 	args := []string{"ls-remote", "--symref", "--", s.URL, "HEAD"}
 	if s.Ref != "" {
-		args = []string{"ls-remote", "--", s.URL, "refs/heads/" + s.Ref, "refs/tags/" + s.Ref, "refs/tags/" + s.Ref + "^{}",
+		args = []string{"ls-remote", "--", s.URL, "refs/heads/" + s.Ref, "refs/tags/" + s.Ref,
+			"refs/tags/" + s.Ref + "^{}",
 			s.Ref}
 	}
 	out := git.Capped{Limit: 1 << 20}

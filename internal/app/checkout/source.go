@@ -88,6 +88,7 @@ func (s Source) failed(err error) error {
 		return said
 	}
 	return &troupe.UserError{Problem: fmt.Sprintf("%s could not be checked out: %v", s, err), Err: err,
-		Hint: "Look at the address and the branch. A private one needs its key in the settings of git of the server's " +
+		Hint: "Look at the address and the branch. A private one needs its key in the settings of git of the " +
+			"server's " +
 			"user."}
 }

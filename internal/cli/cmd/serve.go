@@ -49,7 +49,8 @@ func hostFlags(cmd *cobra.Command, o *home.ServeOptions) {
 	fs := cmd.Flags()
 	fs.StringArrayVar(&o.Folders, "folder", nil, "Folder in which agents may work; may be given again (default: this "+
 		"one)")
-	fs.StringArrayVar(&o.GitHosts, "git-host", nil, "Host from which repositories may be checked out (--repo), such as "+
+	fs.StringArrayVar(&o.GitHosts, "git-host", nil, "Host from which repositories may be checked out (--repo), such "+
+		"as "+
 		"github.com; may be given again")
 	fs.StringVar(&o.Database, "database", "", "PostgreSQL server that keeps the sessions, without a password "+
 		"(default: "+

@@ -84,7 +84,8 @@ func Workspace(w *troupe.WorkspaceResult) string {
 		return fmt.Sprintf("%s%s; pushed to %s as branch %s; troupe diff %s", text, kept, Line(w.Pushed.To, 0),
 			Line(w.Pushed.Branch, 0), name)
 	case w.NotPushed != "":
-		return fmt.Sprintf("%s%s; not pushed: %s; %s tries again", text, kept, Line(w.NotPushed, 0), bring(w.Remote, name))
+		return fmt.Sprintf("%s%s; not pushed: %s; %s tries again", text, kept, Line(w.NotPushed, 0),
+			bring(w.Remote, name))
 	}
 	return text + kept + "; troupe diff " + name + ", " + bring(w.Remote, name)
 }

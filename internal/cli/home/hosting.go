@@ -30,7 +30,7 @@ type hosting struct {
 	host   atomic.Pointer[host.Host]
 	// checkouts is the folder of repositories that were checked out.
 	checkouts string
-	keeper *schedule.Keeper // begins what is scheduled; nil: it is not announced
+	keeper    *schedule.Keeper // begins what is scheduled; nil: it is not announced
 }
 
 // part is what a process has of a server.
@@ -80,7 +80,10 @@ func openHosting(ctx context.Context, env Env, p part) (*hosting, error) {
 	if left, _ := os.ReadDir(h.checkouts); len(own) > 0 && len(p.hosts)+len(left) > 0 { // what began there goes on
 		own = append(slices.Clip(own), h.checkouts)
 	}
-	h.host.Store(app.Host(ctx, a, own, h.checkouts, func(socket string, c troupe.Caller) host.Peer { return h.dial(socket, c) }))
+	h.host.Store(app.Host(ctx, a, own, h.checkouts, func(socket string,
+		c troupe.Caller) host.Peer {
+		return h.dial(socket, c)
+	}))
 	return h, nil
 }
 

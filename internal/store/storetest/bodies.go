@@ -154,11 +154,14 @@ func Bodies() []troupe.Body {
 		troupe.WorkspaceSaved{Checkpoint: troupe.Checkpoint{Tree: "4b", Tip: "5a", Files: 6}, Problem: "no objects"},
 		troupe.WorkspaceChanged{Workspace: troupe.Workspace{Kind: troupe.WorkspaceTree, Owner: "o", Name: "n",
 			From: "/f",
-			Of:   "/f", Top: "/t", Folder: "/t", Branch: "troupe/n", Merge: troupe.MergeAuto},
+			Of:   "/f", Top: "/t", Folder: "/t", Branch: "troupe/n", Merge: troupe.MergeAuto, Remote: "https://h/x",
+			Push: true},
 			Result: &troupe.WorkspaceResult{Kind: "worktree",
 				Name: "m", Folder: "/m", Base: "1", Tip: "2", Commits: 3, Conflicts: []string{"a"}, Gone: true,
-				Into: "/f", Merged: []string{"b"}, Left: []string{"v: a submodule"},
-				NotMerged: "it conflicts"}},
+				MergedBack: troupe.MergedBack{Into: "/f", Merged: []string{"b"}, Left: []string{"v: a submodule"},
+					NotMerged: "it conflicts"},
+				Pushing: troupe.Pushing{Remote: "https://h/x", Pushed: &troupe.Pushed{To: "https://h/x",
+					Branch: "troupe/n", Commit: "3"}, NotPushed: "no key"}}},
 		troupe.WorkspaceMerged{Into: "/f", Files: []troupe.FileTouch{
 			{Path: "/f/b", Hash: "1", Wrote: true, Before: "2"}}},
 	}

@@ -107,8 +107,8 @@ func SafeSettings() []string {
 	return args
 }
 
-// RemoteSettings are SafeSettings for a repository of ours that speaks to a remote: keys come from where the settings of
-// git's user say, and nothing leads anywhere else. Which protocols there are the environment says.
+// RemoteSettings are SafeSettings for a repository of ours that speaks to a remote: keys come from where the settings
+// of git's user say, and nothing leads anywhere else. Which protocols there are the environment says.
 func RemoteSettings() []string {
 	var args []string
 	for pair := range slices.Chunk(SafeSettings(), 2) {
@@ -116,7 +116,8 @@ func RemoteSettings() []string {
 			args = append(args, pair...)
 		}
 	}
-	return append(args, "-c", "http.followRedirects=false", "-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=60")
+	return append(args, "-c", "http.followRedirects=false", "-c", "http.lowSpeedLimit=1000", "-c",
+		"http.lowSpeedTime=60")
 }
 
 // Environ is the whole environment of our git: what it needs to find itself and the
