@@ -55,6 +55,7 @@ type folder struct {
 	own       config.Hidden // the same for a folder that was made for the session
 	others    []string      // trees that such a session works beside: the project, and all folders that were made
 	nested    nested
+	tenant    *tenant // nil: agents read anything
 	// beyond says why nothing writes a path at a server, see outsideServer.
 	beyond func(path string) (why string)
 	no     int // of the folders that were taken up
@@ -276,7 +277,8 @@ func (g *guard) take(at session.Place, p *policy, run []string) *folder {
 		gr.own = p.all.HiddenIn(w.Top, gr.hidden.Project()) // however many folders it was made through
 		gr.others = []string{gr.hidden.Project(), g.app.dirs.Worktrees}
 	}
-	gr.beyond = func(path string) string { return outsideServer(g, at, path) }
+	gr.tenant = tenantOf(g.app, p, at.Cwd)
+	gr.beyond = func(path string) string { return outsideServer(g, gr, path) }
 	gr.protected = config.Protect(gr.folders(), g.app.dirs, p.settings.Sandbox.DenyWrite, run...)
 	g.folders[at] = gr
 	return gr
@@ -319,8 +321,17 @@ func (g *guard) Hidden(at session.Place) session.Hidden {
 			In:   func(string) func(string) bool { return func(string) bool { return true } },
 		}
 	}
-	return session.Hidden{Path: func(path string) (string, bool) { return gr.matches(g, path) },
+	out := session.Hidden{Path: func(path string) (string, bool) { return gr.matches(g, path) },
 		In: func(dir string) func(string) bool { return gr.coversIn(g, dir) }}
+	if gr.tenant != nil {
+		out.Bound = g.bound(gr)
+	}
+	return out
+}
+
+// hiddenAt is what nobody's agents read in a folder, whichever session they are of.
+func (g *guard) hiddenAt(cwd string) session.Hidden {
+	return g.Hidden(session.Place{Cwd: cwd}).For(troupe.Session{Cwd: cwd}, nil)
 }
 
 // folders are those that the sessions of a place may work in. One that was made for a session is all that it has.

@@ -1,0 +1,147 @@
+package app
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/tool"
+)
+
+// Each folder of a server is a project, and the agents of one project see nothing of another. What they read is a list,
+// which gate and kernel share: the project, what is installed on the machine, and what Troupe keeps for them.
+
+// tenant is what agents that work in a folder of a server may read.
+type tenant struct {
+	// work are the folders of the project: the server's, and those of it that its settings add.
+	work []string
+	// folders are those, and all else that may be read; apart is what of them may not: other folders of the server.
+	folders, apart []string
+	// caches is the folder of the project's build caches.
+	caches string
+}
+
+// tenantOf is nil where agents read anything: no users of a server are let in here, or its settings say so.
+func tenantOf(a *App, p *policy, cwd string) *tenant {
+	more := p.all.Settings(false).Sandbox.Read
+	if len(a.env.Folders) == 0 || slices.Contains(more, "/") {
+		return nil
+	}
+	project := innermost(cwd, a.env.Folders)
+	if project == "" {
+		project = cwd // its folder is the server's no more, and it is there to be looked at
+	}
+	t := &tenant{work: []string{project}}
+	for _, dir := range p.all.Directories(p.trusted()) {
+		if troupe.WithinAny(dir, a.env.Folders) && !slices.Contains(t.work, dir) {
+			t.work = append(t.work, dir)
+		}
+	}
+	d := a.dirs
+	kept := []string{d.Config, d.Data, d.Run, d.Worktrees, d.Scratchpads(), d.Caches()}
+	for i, dir := range kept {
+		kept[i] = tool.Resolve(dir)
+	}
+	t.folders = slices.Concat(t.work, config.Toolchains(d.Home, a.env.Lookup, slices.Concat(a.env.Folders, kept)),
+		forAgents(d))
+	for _, f := range p.pluginSkills() {
+		t.folders = append(t.folders, tool.Resolve(f.Path))
+	}
+	for _, dir := range more {
+		t.folders = append(t.folders, tool.Resolve(dir))
+	}
+	for _, dir := range a.env.Folders {
+		if !slices.ContainsFunc(t.work, func(w string) bool { return troupe.Within(w, dir) }) {
+			t.apart = append(t.apart, dir)
+		}
+	}
+	for _, dir := range kept {
+		if troupe.WithinAny(dir, t.work) {
+			t.apart = append(t.apart, dir)
+		}
+	}
+	if all := d.Caches(); all != "" {
+		t.caches = filepath.Join(tool.Resolve(all), strings.TrimSuffix(filepath.Base(d.Kept(project)), ".json"))
+	}
+	return t
+}
+
+// lies reports whether a path lies in one of some folders, and not in a part of it that is another project's.
+func (t *tenant) lies(path string, in []string) bool {
+	if apart := innermost(path, t.apart); apart != "" {
+		return len(innermost(path, in)) >= len(apart)
+	}
+	return troupe.WithinAny(path, in)
+}
+
+// innermost is the folder that a path lies in; "" if it lies in none.
+func innermost(path string, folders []string) (best string) {
+	for _, f := range folders {
+		if troupe.Within(path, f) && len(f) > len(best) {
+			best = f
+		}
+	}
+	return best
+}
+
+// forAgents is what the user of a server has for all agents: instructions, skills and definitions.
+func forAgents(d config.Dirs) (out []string) {
+	for _, dir := range []string{d.Config, filepath.Join(d.Home, ".claude")} {
+		for _, name := range []string{"CLAUDE.md", "AGENTS.md", "rules", "skills", "commands", "agents", "output-styles"} {
+			out = append(out, tool.Resolve(filepath.Join(dir, name)))
+		}
+	}
+	return out
+}
+
+// bound is a test for what a session reads: it says why a path is none of it. Own are folders of the session's own.
+func (g *guard) bound(gr *folder) func(s troupe.Session, own []string) func(path string) string {
+	t := gr.tenant
+	return func(s troupe.Session, own []string) func(string) string {
+		folders := slices.Concat(own, g.readable(gr, s))
+		covered := func(path string) bool { return t.lies(path, folders) }
+		return func(path string) string {
+			if covered(path) || covered(tool.Resolve(path)) {
+				return ""
+			}
+			return "agents of this server read their own project, " + t.work[0] + ", and what is installed; its admin can " +
+				"open more with sandbox.read"
+		}
+	}
+}
+
+// readable is what a session reads: the one list that gate and kernel go by.
+func (g *guard) readable(gr *folder, s troupe.Session) []string {
+	out := slices.Concat(gr.tenant.folders, worktreesOf(g, gr.tenant.work), []string{documents(g.app.dirs)})
+	if gr.tenant.caches != "" {
+		out = append(out, gr.tenant.caches)
+	}
+	if s.ID == "" {
+		return out
+	}
+	if temp, err := g.tempFor(s); err == nil {
+		out = append(out, filepath.Dir(temp)) // that of its tree
+	}
+	return append(out, tool.Resolve(g.app.outputDir(s.ID)))
+}
+
+// worktreesOf are the folders of agents that were made from a project, or from one of these.
+func worktreesOf(g *guard, of []string) []string {
+	all, err := g.made.now(g.app)
+	if err != nil {
+		return nil
+	}
+	of = slices.Clone(of)
+	n := len(of)
+	for more := true; more; {
+		more = false
+		for _, w := range all {
+			if w.Kind.Made() && !slices.Contains(of, w.Top) && troupe.WithinAny(w.Of, of) {
+				of, more = append(of, w.Top), true
+			}
+		}
+	}
+	return of[n:]
+}
