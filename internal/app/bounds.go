@@ -103,6 +103,9 @@ func (a requests) beyond(ctx context.Context, s troupe.Session, wants []troupe.A
 func outsideServer(g *guard, gr *folder, path string) string {
 	in, at := g.app.env.Folders, gr.at
 	if t := gr.tenant; t != nil {
+		if !filepath.IsAbs(path) {
+			return "" // it is known when a command runs, and the kernel sees to it
+		}
 		if in = t.work; innermost(path, t.apart) != "" && !t.lies(path, in) {
 			return "it is another project's: agents of this one work in " + strings.Join(in, ", ")
 		}

@@ -358,7 +358,8 @@ func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confine
 	out := &troupe.Confinement{Level: c.Level, Temp: temp, Bounds: s.Limits.Bounds()}
 	// tmux puts its socket into /tmp whatever TMPDIR says, where the user's own server has one.
 	environ := append(sandbox.Environment(sandbox.Quiet()), "TMPDIR="+temp, "TMUX_TMPDIR="+temp)
-	out.Scratch, out.Fixed = g.caches(gr, c)
+	environ = append(environ, gr.tenant.environ(c)...)
+	out.Scratch, out.Fixed = g.caches(gr, c, environ)
 	out.Writable, out.Granted = g.writable(gr, c)
 	out.Scratchpad = c.Scratchpad
 	out.Fixed = append(out.Fixed, g.workspace(gr)...)
@@ -382,13 +383,20 @@ func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confine
 	hidden, err := g.hide(ctx, gr, c)
 	out.Hidden = slices.Concat(hidden, g.otherTemps(c.Session))
 	rooms(g, c, out)
+	if gr.tenant != nil {
+		g.keepTo(gr, c, out)
+	}
 	return out, environ, err
 }
 
 // caches are the folders of build caches that a command may write, and the names of all that there are.
-func (g *guard) caches(gr *folder, c session.Confine) (folders, named []string) {
+func (g *guard) caches(gr *folder, c session.Confine, environ []string) (folders, named []string) {
 	kept, _ := config.Environment(g.app.env.Environ, gr.policy.settings)
+	kept = append(environ[:len(environ):len(environ)], kept...) // of two with one name the first counts here
 	for _, cache := range gr.policy.all.Caches(kept, runtime.GOOS) {
+		if t := gr.tenant; t != nil && !troupe.Within(cache.Folder, t.caches) {
+			continue // it is no project's
+		}
 		named = append(named, cache.Named)
 		dir := g.leads(cache.Named, func() string { return cache.Folder })
 		// What was fetched and will be run is written only by who may fetch.
@@ -398,6 +406,12 @@ func (g *guard) caches(gr *folder, c session.Confine) (folders, named []string) 
 			}
 			folders = append(folders, dir)
 		}
+	}
+	if t := gr.tenant; t != nil {
+		if t.caches != "" && c.Reach {
+			folders = append(folders, filepath.Join(t.caches, "xdg"))
+		}
+		return folders, named
 	}
 	return folders, append(named, gr.policy.all.CachesToCome(kept, runtime.GOOS)...)
 }

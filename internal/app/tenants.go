@@ -1,12 +1,16 @@
 package app
 
 import (
+	"context"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/hook"
+	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/tool"
 )
 
@@ -46,8 +50,8 @@ func tenantOf(a *App, p *policy, cwd string) *tenant {
 	}
 	t.folders = slices.Concat(t.work, config.Toolchains(d.Home, a.env.Lookup, slices.Concat(a.env.Folders, kept)),
 		forAgents(d))
-	for _, f := range p.pluginSkills() {
-		t.folders = append(t.folders, tool.Resolve(f.Path))
+	for i := range p.plugins {
+		t.folders = append(t.folders, p.plugins[i].Root)
 	}
 	for _, dir := range more {
 		t.folders = append(t.folders, tool.Resolve(dir))
@@ -89,7 +93,8 @@ func innermost(path string, folders []string) (best string) {
 // forAgents is what the user of a server has for all agents: instructions, skills and definitions.
 func forAgents(d config.Dirs) (out []string) {
 	for _, dir := range []string{d.Config, filepath.Join(d.Home, ".claude")} {
-		for _, name := range []string{"CLAUDE.md", "AGENTS.md", "rules", "skills", "commands", "agents", "output-styles"} {
+		for _, name := range []string{"CLAUDE.md", "AGENTS.md", "rules", "skills", "commands", "agents",
+			"output-styles"} {
 			out = append(out, tool.Resolve(filepath.Join(dir, name)))
 		}
 	}
@@ -106,7 +111,8 @@ func (g *guard) bound(gr *folder) func(s troupe.Session, own []string) func(path
 			if covered(path) || covered(tool.Resolve(path)) {
 				return ""
 			}
-			return "agents of this server read their own project, " + t.work[0] + ", and what is installed; its admin can " +
+			return "agents of this server read their own project, " +
+				t.work[0] + ", and what is installed; its admin can " +
 				"open more with sandbox.read"
 		}
 	}
@@ -125,6 +131,69 @@ func (g *guard) readable(gr *folder, s troupe.Session) []string {
 		out = append(out, filepath.Dir(temp)) // that of its tree
 	}
 	return append(out, tool.Resolve(g.app.outputDir(s.ID)))
+}
+
+// environ has build tools keep what they keep in the project's own folder. What was fetched for all by whoever runs
+// the server is read from where it is, until the project fetches by itself: no agent writes there.
+func (t *tenant) environ(c session.Confine) []string {
+	if t == nil || t.caches == "" {
+		return nil
+	}
+	return config.CachesBelow(t.caches, c.Reach)
+}
+
+// keepTo has a command read what the session's tools read, and nothing else. What is another project's is covered too,
+// so that it cannot even be seen that it is there.
+func (g *guard) keepTo(gr *folder, c session.Confine, out *troupe.Confinement) {
+	t := gr.tenant
+	out.Readable = g.readable(gr, c.Session)
+	if c.Scratchpad != "" {
+		out.Readable = append(out.Readable, c.Scratchpad)
+	}
+	for _, dir := range t.apart {
+		out.Hidden = append(out.Hidden, without(dir, out.Readable)...)
+	}
+	if all := tool.Resolve(g.app.dirs.Caches()); t.caches != "" {
+		if room, ok := room(g, all, t.caches, c, out); ok {
+			out.Rooms = append(out.Rooms, room)
+		}
+	}
+}
+
+// keepHook has a hook of a project at a server run as the project's commands do, in the workspace sandbox. One of who
+// runs the server runs as ever.
+func (a *App) keepHook(ctx context.Context, p hook.Program) (*troupe.Confinement, []string, error) {
+	if len(a.env.Folders) == 0 || p.Scope == config.ScopeManaged.String() || p.Scope == config.ScopeUser.String() {
+		return nil, nil, nil
+	}
+	e, err := a.start(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if gr, err := e.guard.folder(session.Place{Cwd: p.Session.Cwd}); err != nil || gr.tenant == nil {
+		return nil, nil, err
+	}
+	s := troupe.Session{ID: p.Session.ID, Root: p.Session.Root, Cwd: p.Session.Cwd}
+	return session.Hold(ctx, e.guard, session.ServiceOf(resolved(a.dirs.Home), s, []string{s.Cwd}, nil,
+		troupe.LevelWorkspace))
+}
+
+// without is a folder, or where something that stays readable lies in it what lies beside that.
+func without(dir string, readable []string) (out []string) {
+	if slices.Contains(readable, dir) {
+		return nil
+	}
+	if !slices.ContainsFunc(readable, func(r string) bool { return troupe.Within(r, dir) }) {
+		return []string{dir}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil // nor can a command
+	}
+	for _, e := range entries {
+		out = append(out, without(filepath.Join(dir, e.Name()), readable)...)
+	}
+	return out
 }
 
 // worktreesOf are the folders of agents that were made from a project, or from one of these.

@@ -5,13 +5,16 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/sandbox"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -161,7 +164,8 @@ func TestTenantsByTool(t *testing.T) {
 	}
 	for _, c := range []string{fmt.Sprintf("{tool: Read, input: {file_path: %q}}", p.a+"/mine.txt"),
 		"{tool: Grep, input: {pattern: 'of a', output_mode: content}}",
-		fmt.Sprintf("{tool: Glob, input: {pattern: '*.txt', path: %q}}", p.a), "{tool: Glob, input: {pattern: '*.txt'}}",
+		fmt.Sprintf("{tool: Glob, input: {pattern: '*.txt', path: %q}}", p.a),
+		"{tool: Glob, input: {pattern: '*.txt'}}",
 		fmt.Sprintf("{tool: Read, input: {file_path: %q}}", "/etc/passwd")} {
 		got := p.call(p.a, c, allow("Read(//etc/**)"))
 		if !strings.Contains(got, "of a") && !strings.Contains(got, "mine.txt") && !strings.Contains(got, "root:") {
@@ -189,5 +193,132 @@ func TestTenantsOpened(t *testing.T) {
 		`{"sandbox": {"read": ["/"]}, "permissions": {"additionalDirectories": ["../b"]}}`)
 	if got := read(p); strings.Contains(got, secretOfB) {
 		t.Errorf("a project that nobody trusts opens another one: %s", got)
+	}
+}
+
+// bash is a call of Bash.
+func bash(text string) string { return fmt.Sprintf("{tool: Bash, input: {command: %q}}", text) }
+
+// canConfine leaves out a test of what the kernel does where it does not.
+func (p *twoProjects) canConfine() {
+	p.t.Helper()
+	if runtime.GOOS != "linux" || len(sandbox.New(sandbox.Options{}).Levels()) == 0 {
+		p.t.Skip("this machine confines no commands")
+	}
+}
+
+// TestTenantsByCommand: no command of project A reads project B, or what Troupe keeps, whether it runs read-only or is
+// allowed; and it does the everyday work of its own project.
+func TestTenantsByCommand(t *testing.T) {
+	t.Parallel()
+	p := projectsOf(t, "")
+	p.canConfine()
+	for _, cache := range []string{"XDG_CACHE_HOME", "GOCACHE"} {
+		if got := p.call(p.b, bash("echo "+secretOfB+" > $"+cache+"/f; echo $"+cache),
+			allow("Bash")); !strings.Contains(got,
+			"/troupe-caches/b-") {
+			t.Fatalf("project B has its cache at %s", got)
+		}
+	}
+	if out, err := exec.CommandContext(t.Context(), "git", "init", "-q", p.a).CombinedOutput(); err != nil {
+		t.Skipf("git: %v\n%s", err, out)
+	}
+	other := exec.CommandContext(t.Context(), "sleep", "86397.5")
+	other.Dir, other.Env = p.b, []string{"KEY=" + secretOfB}
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = other.Process.Kill() // it may have ended
+		_ = other.Wait()
+	}()
+	if err := os.Symlink(p.b, filepath.Join(p.a, "folder")); err != nil {
+		t.Fatal(err)
+	}
+	caches := p.app.dirs.Caches()
+	for _, c := range []string{
+		"cat ../b/plan.txt", "cat folder/plan.txt", "ls -la ../b ../ " + p.base, "cd ../b; cat plan.txt",
+		"cp -r ../b x; cat x/*",
+		"ln ../b/plan.txt h; cat h", "mv ../b/plan.txt .; cat plan.txt", "git -C ../b status",
+		"tar c -C ../b . | strings",
+		"stat ../b/plan.txt", "find " + p.base + " -name 'plan*'",
+		"grep -r only-b " + p.base + " /tmp /var/tmp /dev/shm 2>/dev/null",
+		"grep -ra only-b " + p.home + "/troupe*", "cat " + p.home + "/troupe/troupe.db*", "ls " + caches,
+		"cat " + caches + "/*/xdg/x/f " + caches + "/*/gocache/f",
+		"cat /proc/[0-9]*/cmdline | tr '\\0' ' '", "cat /proc/[0-9]*/environ", "cat /proc/[0-9]*/cwd/plan.txt",
+		"ps axww -o args",
+		"for i in /proc/[0-9]*; do readlink $i/cwd $i/exe; cat $i/root" + p.b + "/plan.txt; done",
+	} {
+		for _, more := range [][]string{nil, {"Bash"}} {
+			got := p.call(p.a, bash(c), allow(more...))
+			if strings.Contains(got, secretOfB) || strings.Contains(got, "86397.5") ||
+				strings.Contains(got, "b-") && strings.HasPrefix(c, "ls") {
+				t.Errorf("%s (%v)\ntells %s", c, more, got)
+			}
+			if namespaces := p.app.engine.Load().guard.box.Support(t.Context()).Namespaces; namespaces &&
+				strings.HasPrefix(c, "stat") && !strings.Contains(got, "No such file") {
+				t.Errorf("%s\nsays that there is something: %s", c, got)
+			}
+		}
+	}
+	for c, want := range map[string]string{
+		"cat mine.txt": "of a", "ls": "mine.txt", "echo x > new.txt && cat new.txt": "x",
+		"echo y > $TMPDIR/y; cat $TMPDIR/y":                                                        "y",
+		"echo z > $XDG_CACHE_HOME/z; cat $XDG_CACHE_HOME/z":                                        "z",
+		"git add mine.txt && git status --short":                                                   "A  mine.txt",
+		"printf 'module x\\n' > go.mod; printf 'package x\\n' > x.go; go vet ./... && echo vetted": "vetted",
+		"cat /proc/self/comm":                                                                      "cat",
+		"python3 -c 'print(40+2)'":                                                                 "42",
+		"date +%Y | cat; getent passwd root":                                                       "root",
+	} {
+		if got := p.call(p.a, bash(c), allow("Bash")); !strings.Contains(got, want) {
+			t.Errorf("%s\ntells %s", c, got)
+		}
+	}
+}
+
+// TestTenantsNeedASandbox: where commands cannot be confined none runs at a server, whatever is allowed, unless an
+// admin
+// lets agents read anything.
+func TestTenantsNeedASandbox(t *testing.T) {
+	t.Parallel()
+	for setting, runs := range map[string]bool{"": false, `{"sandbox": {"read": ["/"]}}`: true} {
+		p := projectsOf(t, setting)
+		e, err := p.app.start(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.guard.box = sandbox.New(sandbox.Options{Landlock: -1})
+		got := p.call(p.a, bash("echo o''k"), allow("Bash"))
+		if ran := got == "ok" || strings.HasPrefix(got, "ok\n"); ran != runs {
+			t.Errorf("with the settings %q it is told %q", setting, got)
+		}
+	}
+}
+
+// TestTenantsByHook: what project A has run outside of its commands, hooks and MCP servers, reads nothing of project B
+// though an admin trusts A; a hook of who runs the server does what it says.
+func TestTenantsByHook(t *testing.T) {
+	t.Parallel()
+	script := func(out string) string {
+		return "cat ../b/plan.txt mine.txt > " + out + " 2>&1; cat /proc/[0-9]*/environ >> " + out +
+			" 2>/dev/null; exit 0"
+	}
+	hooks := func(out string) string {
+		return fmt.Sprintf(`"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": %q}]}]}`,
+			script(out))
+	}
+	p := projectsOf(t, "{"+hooks("own.txt")+"}", "KEY="+secretOfB+"-key")
+	p.canConfine()
+	writeFile(t, filepath.Join(p.a, ".troupe/settings.json"), "{"+hooks("hook.txt")+"}")
+	writeFile(t, filepath.Join(p.a, ".mcp.json"),
+		fmt.Sprintf(`{"mcpServers": {"a": {"command": "/bin/sh", "args": ["-c", %q]}}}`, script("server.txt")))
+	p.user = p.admin
+	p.call(p.a, bash("true"), allow("Bash"), func(b *wire.Begin) { b.Trust = true })
+	for file, reads := range map[string]bool{"hook.txt": false, "server.txt": false, "own.txt": true} {
+		data, err := os.ReadFile(filepath.Join(p.a, file))
+		if err != nil || strings.Contains(string(data), secretOfB) != reads || !strings.Contains(string(data), "of a") {
+			t.Errorf("%s has %q, %v", file, data, err)
+		}
 	}
 }

@@ -33,9 +33,9 @@ type call struct {
 	shell     shell
 	hidden    func(string) (string, bool)
 	bound     func(string) string // see Query.Bound
-	exist     func() []string // what is hidden and exists
-	hiddenWhy string          // why what it would read may not be read; "" if it may
-	hiddenBy  string          // what says so
+	exist     func() []string     // what is hidden and exists
+	hiddenWhy string              // why what it would read may not be read; "" if it may
+	hiddenBy  string              // what says so
 
 	hits
 }

@@ -25,7 +25,8 @@ func (c *call) whyDenied(q *Query, v verdict) (rule, source, why string) {
 		return "", "sandbox.deny_read", c.hiddenWhy + "; sandbox.allow_read in your settings can make it readable, " +
 			"unless a deny_read setting names it"
 	case c.loose():
-		return "", byServer, "agents of this server see their own project alone, and this machine cannot confine commands " +
+		return "", byServer, "agents of this server see their own project alone, and this machine cannot confine " +
+			"commands " +
 			"to it"
 	default:
 		return "", c.closedBy, c.closedWhy

@@ -160,7 +160,8 @@ func (p *plan) reads(c troupe.Confinement) {
 	p.readable = []string{}
 	for _, path := range allResolved(slices.Concat(c.Readable, p.changeable()), false) {
 		if _, err := os.Lstat(path); err == nil && outermost(path, p.readable) == "" {
-			p.readable = append(slices.DeleteFunc(p.readable, func(r string) bool { return troupe.Within(r, path) }), path)
+			p.readable = append(slices.DeleteFunc(p.readable, func(r string) bool { return troupe.Within(r, path) }),
+				path)
 		}
 	}
 }

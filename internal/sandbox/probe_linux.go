@@ -40,7 +40,8 @@ type Sandbox struct {
 // New returns a Sandbox. It does nothing yet.
 func New(o Options) *Sandbox {
 	s := &Sandbox{options: o, shapes: sync.OnceValue(shapes), nofile: sync.OnceValue(originalNofile),
-		coverage: sync.OnceValue(tryCoverage), ownView: sync.OnceValue(tryProcesses), umask: sync.OnceValue(umask), own: os.Getpid(),
+		coverage: sync.OnceValue(tryCoverage), ownView: sync.OnceValue(tryProcesses), umask: sync.OnceValue(umask),
+		own:      os.Getpid(),
 		rulesets: rulesets{calm: time.Second}}
 	s.report = sync.OnceValue(s.probe)
 	return s
