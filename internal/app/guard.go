@@ -324,13 +324,13 @@ func (g *guard) Hidden(at session.Place) session.Hidden {
 	out := session.Hidden{Path: func(path string) (string, bool) { return gr.matches(g, path) },
 		In: func(dir string) func(string) bool { return gr.coversIn(g, dir) }}
 	if gr.tenant != nil {
-		out.Bound = g.bound(gr)
+		out.Bound = bounding(g, gr)
 	}
 	return out
 }
 
 // hiddenAt is what nobody's agents read in a folder, whichever session they are of.
-func (g *guard) hiddenAt(cwd string) session.Hidden {
+func hiddenAt(g *guard, cwd string) session.Hidden {
 	return g.Hidden(session.Place{Cwd: cwd}).For(troupe.Session{Cwd: cwd}, nil)
 }
 
@@ -384,7 +384,7 @@ func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confine
 	out.Hidden = slices.Concat(hidden, g.otherTemps(c.Session))
 	rooms(g, c, out)
 	if gr.tenant != nil {
-		g.keepTo(gr, c, out)
+		keepTo(g, gr, c, out)
 	}
 	return out, environ, err
 }

@@ -229,7 +229,7 @@ func (a *App) newRunner(e *engine, sh *shell.Shell, environ []string) *hook.Runn
 	return &hook.Runner{
 		Client: client,
 		Exec: func(ctx context.Context, p hook.Program) (int, error) {
-			confine, more, err := a.keepHook(ctx, p)
+			confine, more, err := keepHook(ctx, a, p)
 			if err != nil {
 				return 0, err
 			}

@@ -83,7 +83,7 @@ func (s skills) sources(p *policy, cwd string) skill.Sources {
 		Tools: all.Known().Callable(), Index: s.app.dirs.Definitions()}
 	untrusted := p.untrusted(trust.KindSkill)
 	src.Trusted = func(file string, data []byte) bool { return !untrusted(file, data) }
-	if hidden := s.guard.hiddenAt(cwd).Path; hidden != nil {
+	if hidden := hiddenAt(s.guard, cwd).Path; hidden != nil {
 		src.Hidden = func(path string) bool { _, is := hidden(path); return is }
 	}
 	return src

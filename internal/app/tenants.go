@@ -101,11 +101,11 @@ func forAgents(d config.Dirs) (out []string) {
 	return out
 }
 
-// bound is a test for what a session reads: it says why a path is none of it. Own are folders of the session's own.
-func (g *guard) bound(gr *folder) func(s troupe.Session, own []string) func(path string) string {
+// bounding is a test for what a session reads: it says why a path is none of it. Own are folders of the session's own.
+func bounding(g *guard, gr *folder) func(s troupe.Session, own []string) func(path string) string {
 	t := gr.tenant
 	return func(s troupe.Session, own []string) func(string) string {
-		folders := slices.Concat(own, g.readable(gr, s))
+		folders := slices.Concat(own, readable(g, gr, s))
 		covered := func(path string) bool { return t.lies(path, folders) }
 		return func(path string) string {
 			if covered(path) || covered(tool.Resolve(path)) {
@@ -119,7 +119,7 @@ func (g *guard) bound(gr *folder) func(s troupe.Session, own []string) func(path
 }
 
 // readable is what a session reads: the one list that gate and kernel go by.
-func (g *guard) readable(gr *folder, s troupe.Session) []string {
+func readable(g *guard, gr *folder, s troupe.Session) []string {
 	out := slices.Concat(gr.tenant.folders, worktreesOf(g, gr.tenant.work), []string{documents(g.app.dirs)})
 	if gr.tenant.caches != "" {
 		out = append(out, gr.tenant.caches)
@@ -144,9 +144,9 @@ func (t *tenant) environ(c session.Confine) []string {
 
 // keepTo has a command read what the session's tools read, and nothing else. What is another project's is covered too,
 // so that it cannot even be seen that it is there.
-func (g *guard) keepTo(gr *folder, c session.Confine, out *troupe.Confinement) {
+func keepTo(g *guard, gr *folder, c session.Confine, out *troupe.Confinement) {
 	t := gr.tenant
-	out.Readable = g.readable(gr, c.Session)
+	out.Readable = readable(g, gr, c.Session)
 	if c.Scratchpad != "" {
 		out.Readable = append(out.Readable, c.Scratchpad)
 	}
@@ -162,7 +162,7 @@ func (g *guard) keepTo(gr *folder, c session.Confine, out *troupe.Confinement) {
 
 // keepHook has a hook of a project at a server run as the project's commands do, in the workspace sandbox. One of who
 // runs the server runs as ever.
-func (a *App) keepHook(ctx context.Context, p hook.Program) (*troupe.Confinement, []string, error) {
+func keepHook(ctx context.Context, a *App, p hook.Program) (*troupe.Confinement, []string, error) {
 	if len(a.env.Folders) == 0 || p.Scope == config.ScopeManaged.String() || p.Scope == config.ScopeUser.String() {
 		return nil, nil, nil
 	}

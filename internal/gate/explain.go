@@ -15,7 +15,7 @@ import (
 )
 
 // whyDenied says what denies a call, of a rule and of what stands for one.
-func (c *call) whyDenied(q *Query, v verdict) (rule, source, why string) {
+func whyDenied(q *Query, c *call, v verdict) (rule, source, why string) {
 	switch {
 	case c.deny.holds(v.layer):
 		return c.deny.cite(q, "denies it")
@@ -24,7 +24,7 @@ func (c *call) whyDenied(q *Query, v verdict) (rule, source, why string) {
 	case c.hiddenWhy != "":
 		return "", "sandbox.deny_read", c.hiddenWhy + "; sandbox.allow_read in your settings can make it readable, " +
 			"unless a deny_read setting names it"
-	case c.loose():
+	case isLoose(c):
 		return "", byServer, "agents of this server see their own project alone, and this machine cannot confine " +
 			"commands " +
 			"to it"
@@ -52,7 +52,7 @@ func explain(q *Query, c *call, v verdict, grantable bool) troupe.Decision {
 	case StepManagedDeny:
 		d.Rule, d.Source, d.Why = c.managed.cite(q, "denies it")
 	case StepDenyRule:
-		d.Rule, d.Source, d.Why = c.whyDenied(q, v)
+		d.Rule, d.Source, d.Why = whyDenied(q, c, v)
 	case StepHookDeny:
 		d.Why = c.judgement("denies it")
 	case StepAskRule:

@@ -67,6 +67,11 @@ type Query struct {
 	// Judged is what something else than rules said about the call; nil: nothing.
 	Judged *troupe.Judgement
 
+	decided
+}
+
+// decided is what is known once a query is decided.
+type decided struct {
 	known *Tools
 	via   *troupe.ToolFacts // the tool that the call is made through; nil: none
 }

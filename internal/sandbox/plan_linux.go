@@ -27,7 +27,6 @@ type plan struct {
 	fixed     names
 	protected []string // with a fixed place, or there already
 	hidden    []string // exist
-	readable  []string // exist; nil: everything
 	// guard and above say of any path whether it is guarded, and whether what is guarded could lie
 	// below it; nil: nothing is.
 	guard    func(path string) string
@@ -45,7 +44,8 @@ type plan struct {
 
 // secluded is what a command has to itself, or is kept from the rest.
 type secluded struct {
-	starts func(dir, input string, argv, environ []string) []string // nil: nobody knows
+	readable []string                                                 // exist; nil: everything
+	starts   func(dir, input string, argv, environ []string) []string // nil: nobody knows
 	// the scratchpad, one of the folders that are writable; "" if there is none
 	pad   string
 	rooms []troupe.Room
