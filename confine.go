@@ -53,11 +53,14 @@ func (l Level) known() Level {
 }
 
 // Confinement is everything one command may touch. All paths are absolute and cleaned; a
-// folder stands for all below it. What is not named may be read and not written.
+// folder stands for all below it. What is not named may be read and not written, unless Readable says what may be read.
 type Confinement struct {
 	Level Level `json:"level"`
 	// Writable are folders and files that may be written: the session's folder for LevelWorkspace.
 	Writable []string `json:"writable,omitempty"`
+	// Readable are the files and folders that may be read, besides those that may be written; and of processes those of
+	// the command alone can be seen. nil: anything may be read, and all processes can be seen.
+	Readable []string `json:"readable,omitempty"`
 	// Granted are the changes that were shown to a person and allowed for this run. Each is one operation at the
 	// place that was shown, and gives no other (see Attempt.Covers). One that a link leads away from by now opens
 	// nothing, nor does leave to make what is there by now. What the run makes is its own, with all below.

@@ -100,8 +100,16 @@ func (a requests) beyond(ctx context.Context, s troupe.Session, wants []troupe.A
 
 // outsideServer says why nothing writes a path at a server, whatever is allowed; "" if something may. Where agents work
 // for its users, they work in its folders, and in what Troupe keeps for them.
-func outsideServer(g *guard, at session.Place, path string) string {
-	in := g.app.env.Folders
+func outsideServer(g *guard, gr *folder, path string) string {
+	in, at := g.app.env.Folders, gr.at
+	if t := gr.tenant; t != nil {
+		if !filepath.IsAbs(path) {
+			return "" // it is known when a command runs, and the kernel sees to it
+		}
+		if in = t.work; innermost(path, t.apart) != "" && !t.lies(path, in) {
+			return "it is another project's: agents of this one work in " + strings.Join(in, ", ")
+		}
+	}
 	if len(in) == 0 || troupe.WithinAny(path, in) || at.Work.Top != "" && troupe.Within(path, at.Work.Top) ||
 		troupe.WithinAny(path, keptFor(g)) {
 		return ""

@@ -55,6 +55,7 @@ type folder struct {
 	own       config.Hidden // the same for a folder that was made for the session
 	others    []string      // trees that such a session works beside: the project, and all folders that were made
 	nested    nested
+	tenant    *tenant // nil: agents read anything
 	// beyond says why nothing writes a path at a server, see outsideServer.
 	beyond func(path string) (why string)
 	no     int // of the folders that were taken up
@@ -276,7 +277,8 @@ func (g *guard) take(at session.Place, p *policy, run []string) *folder {
 		gr.own = p.all.HiddenIn(w.Top, gr.hidden.Project()) // however many folders it was made through
 		gr.others = []string{gr.hidden.Project(), g.app.dirs.Worktrees}
 	}
-	gr.beyond = func(path string) string { return outsideServer(g, at, path) }
+	gr.tenant = tenantOf(g.app, p, at.Cwd)
+	gr.beyond = func(path string) string { return outsideServer(g, gr, path) }
 	gr.protected = config.Protect(gr.folders(), g.app.dirs, p.settings.Sandbox.DenyWrite, run...)
 	g.folders[at] = gr
 	return gr
@@ -319,8 +321,17 @@ func (g *guard) Hidden(at session.Place) session.Hidden {
 			In:   func(string) func(string) bool { return func(string) bool { return true } },
 		}
 	}
-	return session.Hidden{Path: func(path string) (string, bool) { return gr.matches(g, path) },
+	out := session.Hidden{Path: func(path string) (string, bool) { return gr.matches(g, path) },
 		In: func(dir string) func(string) bool { return gr.coversIn(g, dir) }}
+	if gr.tenant != nil {
+		out.Bound = bounding(g, gr)
+	}
+	return out
+}
+
+// hiddenAt is what nobody's agents read in a folder, whichever session they are of.
+func hiddenAt(g *guard, cwd string) session.Hidden {
+	return g.Hidden(session.Place{Cwd: cwd}).For(troupe.Session{Cwd: cwd}, nil)
 }
 
 // folders are those that the sessions of a place may work in. One that was made for a session is all that it has.
@@ -347,7 +358,8 @@ func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confine
 	out := &troupe.Confinement{Level: c.Level, Temp: temp, Bounds: s.Limits.Bounds()}
 	// tmux puts its socket into /tmp whatever TMPDIR says, where the user's own server has one.
 	environ := append(sandbox.Environment(sandbox.Quiet()), "TMPDIR="+temp, "TMUX_TMPDIR="+temp)
-	out.Scratch, out.Fixed = g.caches(gr, c)
+	environ = append(environ, gr.tenant.environ(c)...)
+	out.Scratch, out.Fixed = g.caches(gr, c, environ)
 	out.Writable, out.Granted = g.writable(gr, c)
 	out.Scratchpad = c.Scratchpad
 	out.Fixed = append(out.Fixed, g.workspace(gr)...)
@@ -371,13 +383,20 @@ func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confine
 	hidden, err := g.hide(ctx, gr, c)
 	out.Hidden = slices.Concat(hidden, g.otherTemps(c.Session))
 	rooms(g, c, out)
+	if gr.tenant != nil {
+		keepTo(g, gr, c, out)
+	}
 	return out, environ, err
 }
 
 // caches are the folders of build caches that a command may write, and the names of all that there are.
-func (g *guard) caches(gr *folder, c session.Confine) (folders, named []string) {
+func (g *guard) caches(gr *folder, c session.Confine, environ []string) (folders, named []string) {
 	kept, _ := config.Environment(g.app.env.Environ, gr.policy.settings)
+	kept = append(environ[:len(environ):len(environ)], kept...) // of two with one name the first counts here
 	for _, cache := range gr.policy.all.Caches(kept, runtime.GOOS) {
+		if t := gr.tenant; t != nil && !troupe.Within(cache.Folder, t.caches) {
+			continue // it is no project's
+		}
 		named = append(named, cache.Named)
 		dir := g.leads(cache.Named, func() string { return cache.Folder })
 		// What was fetched and will be run is written only by who may fetch.
@@ -387,6 +406,12 @@ func (g *guard) caches(gr *folder, c session.Confine) (folders, named []string) 
 			}
 			folders = append(folders, dir)
 		}
+	}
+	if t := gr.tenant; t != nil {
+		if t.caches != "" && c.Reach {
+			folders = append(folders, filepath.Join(t.caches, "xdg"))
+		}
+		return folders, named
 	}
 	return folders, append(named, gr.policy.all.CachesToCome(kept, runtime.GOOS)...)
 }

@@ -229,8 +229,13 @@ func (a *App) newRunner(e *engine, sh *shell.Shell, environ []string) *hook.Runn
 	return &hook.Runner{
 		Client: client,
 		Exec: func(ctx context.Context, p hook.Program) (int, error) {
-			return sh.Once(ctx, shell.Service{Command: "/bin/sh", Args: []string{"-c", p.Command}, Env: p.Environ,
-				Dir: p.Dir, Stderr: p.Stderr}, p.Stdin, p.Stdout)
+			confine, more, err := keepHook(ctx, a, p)
+			if err != nil {
+				return 0, err
+			}
+			return sh.Once(ctx, shell.Service{Command: "/bin/sh", Args: []string{"-c", p.Command},
+				Env: append(slices.Clip(p.Environ), more...), Dir: p.Dir, Stderr: p.Stderr, Confine: confine}, p.Stdin,
+				p.Stdout)
 		},
 		Environ: environ, Lookup: a.env.Lookup, Mask: a.masker(), Now: a.env.Now,
 		Ask: func(ctx context.Context, s troupe.Session, question, text string) (string, troupe.Usage, troupe.Money,

@@ -67,7 +67,7 @@ func (x *instructions) load(a *App, guard *guard, cwd string, fresh bool) instru
 	if had, ok := x.known[cwd]; ok && !fresh && now.Sub(had.at) < instructionsFresh && !now.Before(had.at) {
 		return had.Loaded
 	}
-	found := instruction.Load(instructionSources(a.dirs, cwd, guard.Hidden(session.Place{Cwd: cwd}).Path))
+	found := instruction.Load(instructionSources(a.dirs, cwd, hiddenAt(guard, cwd).Path))
 	if x.known == nil || len(x.known) > mostInstructed {
 		x.known = make(map[string]loadedAt)
 	}

@@ -163,7 +163,7 @@ func (tr *trial) bind() {
 }
 
 func (tr *trial) decide(tool string, access troupe.Access) bool {
-	q := session.QueryIn(tr.g, session.Place{Cwd: tr.dir}, access)
+	q := session.QueryIn(tr.g, troupe.Session{Cwd: tr.dir}, nil, access)
 	q.Tool, q.Roots, q.Chain, q.Scratchpad = tool, []string{tr.dir}, tr.chain, tr.pad
 	q.Levels = []troupe.Level{troupe.LevelReadOnly, troupe.LevelWorkspace}
 	return tr.tools.Decide(q).Effect == troupe.Allow

@@ -104,7 +104,7 @@ func (x *explainer) judge(c wire.Call) wire.Verdict {
 		out.Why = err.Error()
 		return out
 	}
-	q := session.QueryIn(x.guard, x.place(), access)
+	q := session.QueryIn(x.guard, troupe.Session{Cwd: x.request.Cwd}, nil, access)
 	q.Tool, q.Chain, q.Home, q.Roots = c.Tool, chain, resolved(x.app.dirs.Home), []string{x.request.Cwd}
 	q.Judged = x.judged
 	if last := &chain[len(chain)-1]; x.later(c.Tool) && len(chain) == 1 {

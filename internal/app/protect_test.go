@@ -97,7 +97,7 @@ func TestGateAndKernelAgree(t *testing.T) {
 	}
 	tools, guarded := gate.NewTools(known.Facts()), guardedBy(t, g, dir)
 	ask := func(tool string, access troupe.Access) bool {
-		q := session.QueryIn(g, session.Place{Cwd: dir}, access)
+		q := session.QueryIn(g, troupe.Session{Cwd: dir}, nil, access)
 		q.Tool, q.Roots = tool, []string{dir}
 		q.Levels = []troupe.Level{troupe.LevelReadOnly, troupe.LevelWorkspace}
 		q.Chain = []gate.Layer{{Agent: "main", Mode: troupe.ModeAcceptEdits}}

@@ -53,6 +53,12 @@ func (r folderReader) reading(ctx context.Context, ws troupe.Workspace, reposito
 		return worktree.Reading{}, err
 	}
 	c := troupe.Confinement{Level: troupe.LevelWorkspace, Scratch: []string{repository}, Hidden: hidden}
+	if gr, err := guard.folder(session.Place{Cwd: owner.Cwd, Work: ws}); err == nil && gr.tenant != nil {
+		c.Readable = append(readable(guard, gr, troupe.Session{}), repository)
+		for _, dir := range gr.tenant.apart {
+			c.Hidden = append(c.Hidden, without(dir, c.Readable)...)
+		}
+	}
 	start := func(bin string, argv []string, attr *os.ProcAttr) (*os.Process, func(), error) {
 		command, err := r.box.Start(c, bin, argv, attr)
 		if err != nil {

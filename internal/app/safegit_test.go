@@ -24,7 +24,7 @@ func TestGitIsLookedAtForEachCommand(t *testing.T) {
 	g := a.newGuard(t.Context())
 	g.box = sandbox.New(sandbox.Options{Landlock: -1})
 	effect := func(command string) troupe.Effect {
-		q := session.QueryIn(g, session.Place{Cwd: dir}, troupe.Access{Class: troupe.ClassExec, Command: command})
+		q := session.QueryIn(g, troupe.Session{Cwd: dir}, nil, troupe.Access{Class: troupe.ClassExec, Command: command})
 		q.Tool, q.Roots = "Bash", []string{dir}
 		q.Chain = []gate.Layer{{Agent: "main", Mode: troupe.ModeDefault}}
 		return gate.NewTools([]troupe.ToolFacts{{Name: "Bash"}}).Decide(q).Effect

@@ -14,7 +14,6 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/front"
-	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/skill"
 	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/tool/all"
@@ -84,7 +83,7 @@ func (s skills) sources(p *policy, cwd string) skill.Sources {
 		Tools: all.Known().Callable(), Index: s.app.dirs.Definitions()}
 	untrusted := p.untrusted(trust.KindSkill)
 	src.Trusted = func(file string, data []byte) bool { return !untrusted(file, data) }
-	if hidden := s.guard.Hidden(session.Place{Cwd: cwd}).Path; hidden != nil {
+	if hidden := hiddenAt(s.guard, cwd).Path; hidden != nil {
 		src.Hidden = func(path string) bool { _, is := hidden(path); return is }
 	}
 	return src

@@ -259,7 +259,7 @@ func (r *reader) decide(c wire.Call, own bool, said *troupe.Judgement, uses []tr
 	}
 	place := r.w.at(own)
 	chain = gate.Mirror(chain, place.Work, r.w.root+"/home", place.Work.Of)
-	q := session.QueryIn(r.guard, place, access)
+	q := session.QueryIn(r.guard, troupe.Session{Cwd: place.Cwd, Workspace: place.Work}, nil, access)
 	q.Tool, q.Chain, q.Home, q.Roots, q.Judged = c.Tool, chain, r.w.root+"/home", []string{place.Dir()}, said
 	for _, u := range uses {
 		if u.Folder != "" {

@@ -109,6 +109,28 @@ func (a All) Caches(environ []string, goos string) []Cache {
 	return out
 }
 
+// CachesBelow makes folders for caches below one folder, and is how commands are told of them. Caches of what is
+// fetched
+// are there for who may fetch, and from then on.
+func CachesBelow(dir string, fetches bool) (environ []string) {
+	add := func(name, path, below string) {
+		if os.MkdirAll(filepath.Join(path, below), 0o700) != nil {
+			return // then the tool says so
+		}
+		if kv := name + "=" + path; !slices.Contains(environ, kv) {
+			environ = append(environ, kv)
+		}
+	}
+	add("XDG_CACHE_HOME", filepath.Join(dir, "xdg"), "")
+	for _, k := range cacheTable() {
+		path := filepath.Join(dir, strings.ToLower(k.env))
+		if _, err := os.Lstat(path); k.env != "" && (!k.fetched || fetches || err == nil) {
+			add(k.env, path, k.below)
+		}
+	}
+	return environ
+}
+
 func (a All) cacheSettings(environ []string) (lookup func(string) (string, bool), home string) {
 	lookup = func(name string) (string, bool) {
 		for _, entry := range environ {

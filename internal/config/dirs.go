@@ -85,12 +85,17 @@ func FindDirs(lookup func(name string) (string, bool)) (Dirs, error) {
 }
 
 // Scratchpads holds the folders that the agents of a tree share, beside Worktrees and as far from what no agent writes.
-func (d Dirs) Scratchpads() string {
+func (d Dirs) Scratchpads() string { return d.beside("scratchpads") }
+
+// Caches holds the build caches of a server's projects, a folder for each, in the same place.
+func (d Dirs) Caches() string { return d.beside("caches") }
+
+func (d Dirs) beside(name string) string {
 	beside, ok := strings.CutSuffix(d.Worktrees, "worktrees")
 	if !ok {
 		return ""
 	}
-	return beside + "scratchpads"
+	return beside + name
 }
 
 // Checkouts holds the folders of repositories that a server has checked out, beside Worktrees for the same reason.

@@ -379,6 +379,9 @@ func (a All) sandbox() Sandbox {
 			continue
 		}
 		out.AllowRead = a.patterns(out.AllowRead, l, s.AllowRead)
+		for _, text := range s.Read {
+			out.Read = union(out.Read, []string{a.place(l, text)})
+		}
 		out.Write = union(out.Write, a.folders(l, s.Write))
 		out.Keep = union(out.Keep, s.Keep)
 		out.AllowedPorts = union(out.AllowedPorts, s.AllowedPorts)

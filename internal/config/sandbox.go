@@ -18,6 +18,8 @@ type Sandbox struct {
 	DenyRead []string
 	// AllowRead takes files and folders out of those that are built in.
 	AllowRead []string
+	// Read are folders that agents of a server read besides their own project and what is installed; "/": anything.
+	Read []string
 	// DenyWrite are files and folders that stay as they are, besides those that are built in
 	// (see Protected).
 	DenyWrite []string
@@ -74,6 +76,7 @@ func (p *parser) sandbox(n node, to *Sandbox) {
 	p.object(n, "sandbox.", map[string]func(node){
 		"deny_read":     func(n node) { p.paths(n, &to.DenyRead) },
 		"allow_read":    func(n node) { p.paths(n, &to.AllowRead) },
+		"read":          func(n node) { p.paths(n, &to.Read) },
 		"deny_write":    func(n node) { p.paths(n, &to.DenyWrite) },
 		"write":         func(n node) { p.paths(n, &to.Write) },
 		"caches":        func(n node) { p.caches(n, &to.Caches) },

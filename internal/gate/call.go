@@ -29,13 +29,20 @@ type call struct {
 	guards            guards
 	resolve           func(string) string
 
-	levels    []troupe.Level
-	shell     shell
-	hidden    func(string) (string, bool)
-	exist     func() []string // what is hidden and exists
-	hiddenWhy string          // why what it would read may not be read; "" if it may
+	levels []troupe.Level
+	shell  shell
 
+	secrets
 	hits
+}
+
+// secrets are what the call may not read.
+type secrets struct {
+	hidden func(string) (string, bool)
+	bound  func(string) string // see Query.Bound
+	exist  func() []string     // what is hidden and exists
+	// hiddenWhy is why what it would read may not be read, "" if it may, and hiddenBy what says so.
+	hiddenWhy, hiddenBy string
 }
 
 // ownFolders are what counts as the session's own.
@@ -75,7 +82,8 @@ func newCall(q *Query) call {
 		tool: q.Tool, facts: q.known.Facts(q.Tool), agent: q.Access.Agent, url: q.Access.URL, class: q.Access.Class,
 		at: placesOf(q.Roots, q.Home), ownFolders: ownFolders{q.Roots, q.Readable, q.Scratchpad, q.Named}, inside: true,
 		levels: q.Levels, resolve: q.Resolve,
-		hidden: notOfOthers(q.Scratchpad, q.Hidden), exist: q.HiddenFiles, hits: hits{judged: q.Judged,
+		secrets: secrets{hidden: notOfOthers(q.Scratchpad, q.Hidden), bound: q.Bound, exist: q.HiddenFiles},
+		hits: hits{judged: q.Judged,
 			plan: PlanOf(q.Chain), strips: strips(q.Chain), askWhy: q.Access.Ask,
 			memory: q.Chain[len(q.Chain)-1].Memory, via: q.via},
 	}
@@ -153,6 +161,9 @@ func (c *call) addPath(name string, write bool) {
 	if !ownMemory(c, p.name) {
 		c.checkHidden(p.name)
 	}
+	if !write && !c.isCommand() {
+		checkBound(&c.secrets, p.name)
+	}
 	p.inside = c.isInside(p.name) || !write && (inAny(c.also, p.name) || !c.isCommand() && c.memory.Shows(p.name))
 	if write && !inScratchpad(c, p.name) {
 		p.guards = c.guarded(p.name)
@@ -198,8 +209,26 @@ func (c *call) checkHidden(name string) {
 		return
 	}
 	if why, hidden := c.hidden(name); hidden {
-		c.hiddenWhy = rule.Visible(name) + " is kept from agents: " + why
+		c.hiddenWhy, c.hiddenBy = rule.Visible(name)+" is kept from agents: "+why, "sandbox.deny_read"
 	}
+}
+
+// checkBound notes a path that no agent of this project reads at a server. What commands read the kernel sees to.
+func checkBound(c *secrets, name string) {
+	if c.bound == nil || c.hiddenWhy != "" {
+		return
+	}
+	if why := c.bound(name); why != "" {
+		c.hiddenWhy, c.hiddenBy = rule.Visible(name)+" is kept from agents: "+why, byServer
+	}
+}
+
+// byServer is the setting that widens what agents of a server read.
+const byServer = "sandbox.read"
+
+// isLoose: it is a command that nothing would confine, where commands are confined or do not run.
+func isLoose(c *call) bool {
+	return c.bound != nil && c.isCommand() && len(c.levels) == 0
 }
 
 // checkHiddenNamed does the same for what a command names, where it may run without a sandbox that

@@ -84,6 +84,7 @@ func hookAllow(v *view) (troupe.Effect, bool) {
 // sandbox.deny_write names, and the tree that a session works beside, as far as there is a sandbox.
 func denyRule(v *view) (troupe.Effect, bool) {
 	return troupe.Deny, v.call.hiddenWhy != "" || v.call.deny.holds(v.layer) ||
+		isLoose(v.call) && v.mode.Self < troupe.ClassExec ||
 		v.call.closedWhy != "" && (v.mode.Self < troupe.ClassExec || v.bound != troupe.LevelNone)
 }
 

@@ -14,6 +14,25 @@ import (
 	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
+// whyDenied says what denies a call, of a rule and of what stands for one.
+func whyDenied(q *Query, c *call, v verdict) (rule, source, why string) {
+	switch {
+	case c.deny.holds(v.layer):
+		return c.deny.cite(q, "denies it")
+	case c.hiddenBy == byServer:
+		return "", byServer, c.hiddenWhy
+	case c.hiddenWhy != "":
+		return "", "sandbox.deny_read", c.hiddenWhy + "; sandbox.allow_read in your settings can make it readable, " +
+			"unless a deny_read setting names it"
+	case isLoose(c):
+		return "", byServer, "agents of this server see their own project alone, and this machine cannot confine " +
+			"commands " +
+			"to it"
+	default:
+		return "", c.closedBy, c.closedWhy
+	}
+}
+
 // explain turns a verdict into words. Allowed calls are the many, so theirs are ready-made.
 func explain(q *Query, c *call, v verdict, grantable bool) troupe.Decision {
 	layer := &q.Chain[v.layer]
@@ -33,16 +52,7 @@ func explain(q *Query, c *call, v verdict, grantable bool) troupe.Decision {
 	case StepManagedDeny:
 		d.Rule, d.Source, d.Why = c.managed.cite(q, "denies it")
 	case StepDenyRule:
-		if !c.deny.holds(v.layer) && c.hiddenWhy == "" {
-			d.Source, d.Why = c.closedBy, c.closedWhy
-			break
-		}
-		if !c.deny.holds(v.layer) {
-			d.Source, d.Why = "sandbox.deny_read", c.hiddenWhy+"; sandbox.allow_read in your settings can make it "+
-				"readable, unless a deny_read setting names it"
-			break
-		}
-		d.Rule, d.Source, d.Why = c.deny.cite(q, "denies it")
+		d.Rule, d.Source, d.Why = whyDenied(q, c, v)
 	case StepHookDeny:
 		d.Why = c.judgement("denies it")
 	case StepAskRule:

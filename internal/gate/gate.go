@@ -47,6 +47,9 @@ type Query struct {
 	SafeGit bool
 	// Hidden says why a path may not be read by anything that an agent does; nil: nothing is hidden.
 	Hidden func(path string) (why string, hidden bool)
+	// Bound says why a path is none of those that a server has its agents read, "" if it is one; nil: they read
+	// anywhere. Where it is set, commands run in a sandbox or not at all.
+	Bound func(path string) (why string)
 	// HiddenFiles lists files and folders that are hidden and exist, for what a command may
 	// read without naming it; nil: nobody knows. It is asked only where no kernel hides them.
 	HiddenFiles func() []string
@@ -64,6 +67,11 @@ type Query struct {
 	// Judged is what something else than rules said about the call; nil: nothing.
 	Judged *troupe.Judgement
 
+	decided
+}
+
+// decided is what is known once a query is decided.
+type decided struct {
 	known *Tools
 	via   *troupe.ToolFacts // the tool that the call is made through; nil: none
 }

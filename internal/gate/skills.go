@@ -110,6 +110,7 @@ func (n *narrowing) matches(q *Query) bool {
 	alone := *q
 	alone.Chain = []Layer{{Mode: troupe.ModeDefault, Rules: n.rules}}
 	alone.Judged, alone.Hidden, alone.HiddenFiles, alone.Closed, alone.PartOfGit = nil, nil, nil, nil, nil
+	alone.Bound = nil
 	alone.Protected, alone.GitChanges = nil, nil
 	d := q.known.Decide(alone)
 	return d.Effect == troupe.Allow && d.Step == StepAllowRule

@@ -15,6 +15,8 @@ const maxOutput = 256 << 10 // bytes that are read of each stream; what comes af
 type Program struct {
 	Command, Dir   string
 	Environ        []string
+	Session        troupe.Session
+	Scope          string // whose the hook is
 	Stdin          []byte
 	Stdout, Stderr io.Writer
 }
@@ -24,6 +26,7 @@ type Program struct {
 func (r *Runner) command(ctx context.Context, h *Hook, m troupe.HookMoment, payload []byte) (e ended) {
 	var stdout, stderr bounded
 	e.exit, e.err = r.Exec(ctx, Program{Command: h.Run, Dir: m.Session.Cwd, Stdin: payload,
+		Session: m.Session, Scope: h.Scope,
 		Environ: append(slices.Clip(r.Environ), environ(h, m)...), Stdout: &stdout, Stderr: &stderr})
 	e.stdout, e.stderr = stdout.String(), stderr.String()
 	return e

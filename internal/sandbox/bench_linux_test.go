@@ -39,6 +39,8 @@ func BenchmarkAgainstPlain(b *testing.B) {
 		{"plain", nil}, {"read-only", newRoom(b, Options{})}, {"read-only+hidden", guarded(newRoom(b, Options{}))},
 		{"workspace", guarded(newRoom(b, Options{}).workspace())},
 		{"workspace+rooms", inRooms(b, guarded(newRoom(b, Options{}).workspace()))},
+		{"read-only+listed", newRoom(b, Options{}).listed()},
+		{"workspace+rooms+listed", inRooms(b, guarded(newRoom(b, Options{}).workspace()).listed())},
 		{"workspace-without-namespaces", guarded(newRoom(b, Options{NoNamespaces: true}).workspace())},
 	}
 	needLandlock(b, ways[1].room)

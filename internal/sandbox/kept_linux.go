@@ -16,12 +16,14 @@ type terms struct {
 	ports      []int
 	changeable []string
 	carved     []string // hidden, and not covered
+	readable   []string // nil: everything
 }
 
 func (t *terms) equal(o *terms) bool {
 	return t.version == o.version && t.tcp == o.tcp && slices.Equal(t.ports, o.ports) &&
 		slices.Equal(t.changeable, o.changeable) &&
-		slices.Equal(t.carved, o.carved)
+		slices.Equal(t.carved, o.carved) &&
+		(t.readable == nil) == (o.readable == nil) && slices.Equal(t.readable, o.readable)
 }
 
 // identity tells files apart. The zero value is that of nothing.

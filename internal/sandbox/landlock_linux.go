@@ -35,6 +35,7 @@ const (
 	rulePathBeneath = 1
 	ruleNetPort     = 2
 	sharedMemory    = "/dev/shm"
+	processes       = "/proc"
 
 	// newestLandlock is the last version whose rights are known here.
 	newestLandlock = 7
@@ -190,6 +191,37 @@ func (r *ruleset) readAllBut(hidden []string) error {
 		return err
 	}
 	return r.readBeside("/", append([]string{"/dev"}, hidden...))
+}
+
+// ofMachine are the files about processes that are about none of them.
+func ofMachine() []string {
+	return []string{"cpuinfo", "meminfo", "stat", "loadavg", "uptime", "version", "filesystems", "cmdline", "cgroups",
+		"swaps", "vmstat", "devices", "sys"}
+}
+
+// readListed grants reading what is listed, without what is hidden of it, and what the machine says of itself. Of
+// processes the child adds its own; see compose.
+func (r *ruleset) readListed(hidden []string) error {
+	for _, path := range r.readable {
+		rights := uint64(rightsRead)
+		inside := slices.ContainsFunc(hidden, func(h string) bool { return troupe.Within(h, path) })
+		if inside {
+			rights = unix.LANDLOCK_ACCESS_FS_READ_DIR
+		}
+		err := r.grant(path, rights)
+		if err == nil && inside {
+			err = r.readBeside(path, hidden)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, name := range ofMachine() {
+		if err := r.grant(filepath.Join(processes, name), rightsRead); err != nil {
+			return err
+		}
+	}
+	return r.grant(processes, unix.LANDLOCK_ACCESS_FS_READ_DIR)
 }
 
 func (r *ruleset) readBeside(dir string, hidden []string) error {

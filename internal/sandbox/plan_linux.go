@@ -44,7 +44,8 @@ type plan struct {
 
 // secluded is what a command has to itself, or is kept from the rest.
 type secluded struct {
-	starts func(dir, input string, argv, environ []string) []string // nil: nobody knows
+	readable []string                                                 // exist; nil: everything
+	starts   func(dir, input string, argv, environ []string) []string // nil: nobody knows
 	// the scratchpad, one of the folders that are writable; "" if there is none
 	pad   string
 	rooms []troupe.Room
@@ -76,6 +77,7 @@ const (
 	mountCover                          // hidden
 	mountPrivate                        // empty and writable
 	mountTerminals                      // pseudo-terminals of its own
+	mountProcesses                      // its own processes alone
 )
 
 // devices may be written by everybody: nothing stays in them.
@@ -105,6 +107,7 @@ func newPlan(c troupe.Confinement, r Support) *plan {
 	p.guard, p.above, p.replaces, p.starts = c.Guarded, c.Leads, c.Replaces, c.Starts
 	p.leave.closed, p.repository = c.Closed, c.Repository
 	p.areas(c)
+	p.reads(c)
 	p.policy = policy{landlock: r.Landlock, listener: r.Notify}
 	switch n := c.Network; {
 	case n.Proxy > 0:
@@ -146,6 +149,20 @@ func (p *plan) areas(c troupe.Confinement) {
 	p.fix(slices.Concat(c.Fixed, p.shared), folders)
 	if p.report.Notify {
 		p.hold()
+	}
+}
+
+// reads settles what may be read, if that is not everything.
+func (p *plan) reads(c troupe.Confinement) {
+	if c.Readable == nil {
+		return
+	}
+	p.readable = []string{}
+	for _, path := range allResolved(slices.Concat(c.Readable, p.changeable()), false) {
+		if _, err := os.Lstat(path); err == nil && outermost(path, p.readable) == "" {
+			p.readable = append(slices.DeleteFunc(p.readable, func(r string) bool { return troupe.Within(r, path) }),
+				path)
+		}
 	}
 }
 
@@ -243,7 +260,10 @@ func (p *plan) place() {
 	for _, path := range p.hidden {
 		want(path, mountCover)
 	}
-	if len(points)+len(p.rooms) > 0 || p.level == troupe.LevelWorkspace {
+	if p.readable != nil && p.report.ownView {
+		want(processes, mountProcesses)
+	}
+	if len(points)+len(p.rooms) > 0 || p.level == troupe.LevelWorkspace || p.readable != nil {
 		if info, err := os.Lstat(sharedMemory); err == nil && info.IsDir() {
 			want(sharedMemory, mountPrivate)
 		}
@@ -357,7 +377,7 @@ func (p *plan) mount(b *birth, r *ruleset, how func() coverage) (alike bool) {
 			b.bind(m.path, false)
 		case mountReadOnly:
 			b.bind(m.path, true)
-		case mountPrivate, mountTerminals:
+		case mountPrivate, mountTerminals, mountProcesses:
 		case mountCover:
 			switch {
 			case c.alike && (m.dir || m.like != nil):
@@ -376,11 +396,14 @@ func (p *plan) mount(b *birth, r *ruleset, how func() coverage) (alike bool) {
 		switch m.kind {
 		case mountPrivate:
 			b.private(m.path)
-			b.grant(r, m.path)
+			b.grant(r, m.path, r.rights&^rightsOfDevices)
 		case mountTerminals:
 			b.terminals()
-			b.grant(r, pseudoTerminals)
-			b.grant(r, multiplexer)
+			b.grant(r, pseudoTerminals, r.rights&^rightsOfDevices)
+			b.grant(r, multiplexer, r.rights&rightsOfFiles)
+		case mountProcesses:
+			b.ownProcesses()
+			b.grant(r, processes, rightsRead)
 		default:
 		}
 	}
@@ -409,7 +432,7 @@ func (p *plan) coverage(how func() coverage) coverage {
 
 // terms are what the plan grants.
 func (p *plan) terms() terms {
-	t := terms{version: p.report.Landlock, tcp: p.policy.net != netAll, changeable: p.native()}
+	t := terms{version: p.report.Landlock, tcp: p.policy.net != netAll, changeable: p.native(), readable: p.readable}
 	if !p.report.Namespaces {
 		t.carved = p.hidden // else they are covered
 	}
@@ -433,7 +456,11 @@ func (t terms) make() (*ruleset, error) {
 }
 
 func (r *ruleset) fill() error {
-	if err := r.readAllBut(r.carved); err != nil {
+	read := r.readAllBut
+	if r.readable != nil {
+		read = r.readListed
+	}
+	if err := read(r.carved); err != nil {
 		return err
 	}
 	for _, d := range devices() {

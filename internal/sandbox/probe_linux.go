@@ -24,6 +24,7 @@ type Sandbox struct {
 	shapes   func() map[uintptr]shape
 	nofile   func() *unix.Rlimit
 	coverage func() coverage
+	ownView  func() bool
 	umask    func() uint32
 	own      int      // our process
 	filters  sync.Map // policy → []unix.SockFilter, which nobody changes
@@ -39,7 +40,8 @@ type Sandbox struct {
 // New returns a Sandbox. It does nothing yet.
 func New(o Options) *Sandbox {
 	s := &Sandbox{options: o, shapes: sync.OnceValue(shapes), nofile: sync.OnceValue(originalNofile),
-		coverage: sync.OnceValue(tryCoverage), umask: sync.OnceValue(umask), own: os.Getpid(),
+		coverage: sync.OnceValue(tryCoverage), ownView: sync.OnceValue(tryProcesses), umask: sync.OnceValue(umask),
+		own:      os.Getpid(),
 		rulesets: rulesets{calm: time.Second}}
 	s.report = sync.OnceValue(s.probe)
 	return s

@@ -26,6 +26,8 @@ type Support struct {
 	Untested bool `json:"untested,omitempty"`
 	// Root: commands run as root, whom some bounds do not bind.
 	Root bool `json:"root,omitempty"`
+
+	ownView bool // a command can have a view of processes of its own; asked where one is to
 }
 
 // Levels are the sandboxes that can be had, the closest first.

@@ -56,6 +56,7 @@ func (s *Sandbox) Start(c troupe.Confinement, bin string, argv []string, attr *o
 		return nil, &UnavailableError{Level: c.Level.Meet(troupe.LevelWorkspace),
 			Why: "the kernel has no Landlock or no seccomp" + note(r.LandlockNote)}
 	}
+	r.ownView = c.Readable != nil && r.Namespaces && s.ownView()
 	for tries := 1; ; tries++ {
 		cmd, err := s.spawn(c, r, bin, argv, attr)
 		if err == nil || tries == maxBirths || !isGone(err) {
@@ -91,7 +92,7 @@ func (s *Sandbox) spawn(c troupe.Confinement, r Support, bin string, argv []stri
 			led.kept.drop()
 		}
 	}()
-	rules, err := s.rulesets.take(p.terms(), p.mounted()) // the child adds what it mounts
+	rules, err := s.rulesets.take(p.terms(), p.mounted() || p.readable != nil) // the child adds what it mounts
 	if err != nil {
 		return nil, err
 	}
@@ -139,6 +140,9 @@ func (s *Sandbox) compose(b *birth, p *plan, rules *ruleset, bin string, argv []
 		if p.mount(b, rules, s.coverage) {
 			env = bySizeAndTime(env)
 		}
+	}
+	if p.readable != nil && !p.report.ownView {
+		b.grant(rules, processes+"/self", rightsRead)
 	}
 	if attr.Dir != "" {
 		b.call("go to "+attr.Dir, unix.SYS_CHDIR, b.text(attr.Dir)) // after the mounts: it must be in them

@@ -152,12 +152,27 @@ func (b *birth) terminals() {
 		0)
 }
 
-// grant grants what only the child can see.
-func (b *birth) grant(r *ruleset, path string) {
-	rights := r.rights &^ rightsOfDevices
-	if path == multiplexer {
-		rights &= rightsOfFiles
+// ownProcesses mounts a view of processes in which there are those that the command may trace: by its Landlock domain
+// none but its own.
+func (b *birth) ownProcesses() {
+	fs := b.text("proc")
+	b.call("mount "+processes, unix.SYS_MOUNT, fs, b.text(processes), fs, unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC,
+		b.text("hidepid=ptraceable"))
+}
+
+// tryProcesses reports whether a child can have that. In a user namespace it cannot.
+func tryProcesses() bool {
+	if !privileged() {
+		return false
 	}
+	b := newBirth()
+	flags := b.namespaces()
+	b.ownProcesses()
+	return tried(b, flags) == nil
+}
+
+// grant grants what only the child can see.
+func (b *birth) grant(r *ruleset, path string, rights uint64) {
 	attr := &unix.LandlockPathBeneathAttr{Allowed_access: rights}
 	name := "grant " + path
 	b.add(name, step{nr: unix.SYS_OPENAT, use: -1, save: true, into: &attr.Parent_fd,

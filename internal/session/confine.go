@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -80,6 +81,26 @@ type Hidden struct {
 	Path func(path string) (why string, hidden bool)
 	// In is the same for the entries of one folder (see tool.Env).
 	In func(folder string) func(name string) bool
+	// Bound is a test for what a session reads at a server, besides folders of its own: it says why a path is none of
+	// that. nil: it reads anywhere, and commands need no sandbox.
+	Bound func(s troupe.Session, own []string) func(path string) (why string)
+}
+
+// For is the same for a session, with what it does not read at a server. Own are folders of its own.
+func (h Hidden) For(s troupe.Session, own []string) Hidden {
+	if h.Bound == nil {
+		return h
+	}
+	bound := h.Bound(s, own)
+	return Hidden{Path: func(path string) (string, bool) {
+		if why := bound(path); why != "" {
+			return why, true
+		}
+		return h.Path(path)
+	}, In: func(folder string) func(string) bool {
+		more := h.In(folder)
+		return func(name string) bool { return bound(filepath.Join(folder, name)) != "" || more != nil && more(name) }
+	}}
 }
 
 // Confine is what a confinement depends on.

@@ -275,21 +275,25 @@ func (c *candidate) decide(access troupe.Access) (d troupe.Decision, version int
 
 // query is a call as the gate is asked about it, but for the line of authority.
 func (c *candidate) query(name string, access troupe.Access) gate.Query {
-	q := QueryIn(c.h.d.Guard, PlaceOf(c.self), access)
+	q := QueryIn(c.h.d.Guard, c.self, slices.Concat(c.roots()[1:], c.also), access)
 	q.Tool, q.Home, q.Roots, q.Readable, q.Judged = name, c.h.d.Home, c.roots(), c.also, c.call.Judged
 	q.Named, q.Scratchpad = c.tree.chain.named(c.self), c.pad
 	return q
 }
 
-// QueryIn is what the gate is told of a place when it is asked about something done in it. It may
-// look at the disk, which takes time.
-func QueryIn(guard Guard, at Place, access troupe.Access) gate.Query {
+// QueryIn is what the gate is told of where a session is when it is asked about something done there. It may
+// look at the disk, which takes time. Own are folders of the session's own.
+func QueryIn(guard Guard, s troupe.Session, own []string, access troupe.Access) gate.Query {
+	at := PlaceOf(s)
 	levels, _ := guard.Machine()
 	protected := guard.Protected(at)
-	git := guard.Git(at)
+	git, hidden := guard.Git(at), guard.Hidden(at)
 	q := gate.Query{
 		Access: access, Levels: levels, Protected: protected.Places, PartOfGit: protected.PartOfGit,
-		Closed: protected.Closed, Hidden: guard.Hidden(at).Path, Resolve: guard.Resolve, GitChanges: git.Changes,
+		Closed: protected.Closed, Hidden: hidden.Path, Resolve: guard.Resolve, GitChanges: git.Changes,
+	}
+	if hidden.Bound != nil {
+		q.Bound = hidden.Bound(s, own)
 	}
 	if access.Command != "" && len(q.Levels) == 0 {
 		// A command without that word runs no git that could pass for reading.
@@ -339,10 +343,15 @@ func (c *candidate) roots() []string {
 	return out
 }
 
+// always is what the guard hides from the session.
+func (c *candidate) always() Hidden {
+	return c.h.d.Guard.Hidden(PlaceOf(c.self)).For(c.self, slices.Concat(c.roots()[1:], c.also))
+}
+
 // hidden is a test for paths that tools which walk folders leave out; nil if there are none.
 func (c *candidate) hidden() func(string) bool {
 	byRule := gate.Hidden(c.tree.chain.chain(c.self.ID), c.roots(), c.h.d.Home)
-	always := c.h.d.Guard.Hidden(PlaceOf(c.self)).Path
+	always := c.always().Path
 	if byRule == nil && always == nil && c.pad == "" {
 		return nil
 	}
@@ -361,7 +370,7 @@ func (c *candidate) hidden() func(string) bool {
 // hiddenIn is the same for the entries of one folder.
 func (c *candidate) hiddenIn() func(folder string) func(name string) bool {
 	byRule := gate.HiddenIn(c.tree.chain.chain(c.self.ID), c.roots(), c.h.d.Home)
-	always := c.h.d.Guard.Hidden(PlaceOf(c.self)).In
+	always := c.always().In
 	switch {
 	case byRule == nil:
 		return always

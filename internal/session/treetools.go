@@ -117,6 +117,9 @@ func (c *candidate) service(ctx context.Context, level troupe.Level, shared bool
 func Hold(ctx context.Context, guard Guard, ask Confine) (*troupe.Confinement, []string, error) {
 	levels, _ := guard.Machine()
 	switch held := slices.Contains(levels, ask.Level); {
+	case !held && ask.Level != troupe.LevelNone && guard.Hidden(PlaceOf(ask.Session)).Bound != nil:
+		return nil, nil, errors.New("it was not started: agents of this server see their own project alone, and this " +
+			"machine cannot hold it to that")
 	case !held && ask.Level != troupe.LevelWorkspace && ask.Level != troupe.LevelNone:
 		return nil, nil, errors.New("it was not started: nothing is to be changed here, and this machine cannot " +
 			"hold it to that")

@@ -53,7 +53,7 @@ func (cs *calls) question(c *turn.Call, d troupe.Decision, wants []troupe.Attemp
 
 // places is what tells which places of the session's folder are protected or hidden.
 func (cs *calls) places() gate.Query {
-	q := QueryIn(cs.a.h.d.Guard, PlaceOf(cs.a.st.Session), troupe.Access{})
+	q := QueryIn(cs.a.h.d.Guard, cs.a.st.Session, nil, troupe.Access{})
 	q.Home = cs.a.h.d.Home
 	return q
 }
