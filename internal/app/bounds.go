@@ -102,6 +102,9 @@ func (a requests) beyond(ctx context.Context, s troupe.Session, wants []troupe.A
 // for its users, they work in its folders, and in what Troupe keeps for them.
 func outsideServer(g *guard, gr *folder, path string) string {
 	in, at := g.app.env.Folders, gr.at
+	if len(in) > 0 && checkoutsOf(g.app).Has(path) {
+		return "a checkout is not changed: agents have worktrees of it"
+	}
 	if t := gr.tenant; t != nil {
 		if !filepath.IsAbs(path) {
 			return "" // it is known when a command runs, and the kernel sees to it
