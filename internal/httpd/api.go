@@ -42,7 +42,9 @@ type operations struct {
 	keys Keys    // of a server; nil: a socket, whose callers are known by their processes
 	in   folders // in which a server has agents work
 	acts Acts    // what its users do is noted there; nil: nowhere
-	log  *slog.Logger
+	// hooks take deliveries; nil: nothing does.
+	hooks Webhooks
+	log   *slog.Logger
 	// streaming bounds a context by the life of the server's streams.
 	streaming func(context.Context) (context.Context, context.CancelFunc)
 	open      open
@@ -139,6 +141,7 @@ func (o *operations) describe(mux *http.ServeMux) *huma.OpenAPI {
 	o.machine(h)
 	o.people(h)
 	o.schedules(h)
+	o.webhooks(h)
 	// Every operation answers with Problem; huma's own model is not part of this API.
 	schemas := h.OpenAPI().Components.Schemas.Map()
 	delete(schemas, "ErrorModel")
@@ -186,7 +189,7 @@ func (o *operations) operation(h huma.API, id string) huma.Operation {
 	if r.Large {
 		most, between = maxMessage, append(between, o.fewLarge(h))
 	}
-	if id == wire.SignInRoute {
+	if r.Open {
 		about, between = "Without a token. At a server alone.", nil
 	}
 	return huma.Operation{

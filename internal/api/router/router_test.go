@@ -97,15 +97,18 @@ type scheduling struct {
 }
 
 func (s scheduling) Server() api.Server {
-	return schedules{s.API.Server(), s.other.Server().Schedules()}
+	return schedules{s.API.Server(), s.other.Server().Schedules(), s.other.Server().Webhooks()}
 }
 
 type schedules struct {
 	api.Server
 	other api.Schedules
+	hooks api.Webhooks
 }
 
 func (s schedules) Schedules() api.Schedules { return s.other }
+
+func (s schedules) Webhooks() api.Webhooks { return s.hooks }
 
 // TestHere: what the home holds itself is asked of it.
 func TestHere(t *testing.T) {

@@ -63,7 +63,7 @@ func Serve(ctx context.Context, env Env, o ServeOptions) (_ *Served, err error) 
 		s.Code, s.Until, err = h.people.First(ctx)
 	}
 	if err == nil {
-		at.Acts = app.ActsOf(h.app)
+		at.Acts, at.Hooks = app.ActsOf(h.app), app.HooksOf(h.app)
 		s.server, err = httpd.Listen(ctx, at, h.people, h.as)
 	}
 	if err != nil {
