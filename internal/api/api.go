@@ -303,7 +303,8 @@ type Webhooks interface {
 	Webhooks(ctx context.Context) ([]wire.Webhook, error)
 	// Webhook is one by its name, with its newest deliveries.
 	Webhook(ctx context.Context, name string) (wire.Webhook, error)
-	// SetWebhook makes one, or changes the terms of the one that has t's name and version. Its secret is told here alone.
+	// SetWebhook makes one, or changes the terms of the one that has t's name and version. Its secret is told here
+	// alone.
 	SetWebhook(ctx context.Context, t wire.WebhookTerms) (wire.WebhookChanged, error)
 	// RemoveWebhook forgets one. What it began goes on.
 	RemoveWebhook(ctx context.Context, name string) error

@@ -135,7 +135,8 @@ func TestRights(t *testing.T) {
 			return
 		}
 		n++
-		path := strings.NewReplacer("{id}", "none", "{request}", "none", "{schedule}", "none", "{webhook}", "none").Replace(op.Path)
+		path := strings.NewReplacer("{id}", "none", "{request}", "none", "{schedule}", "none", "{webhook}",
+			"none").Replace(op.Path)
 		if status, _ := callAt(t, s, "", op.Method, path, "{}"); status != http.StatusUnauthorized {
 			t.Errorf("%s without a token: %d", op.OperationID, status)
 		}

@@ -51,7 +51,7 @@ func (o *operations) webhooks(h huma.API) {
 		return webhooks(a).PauseWebhook(ctx, in.Name, in.Body)
 	})
 	op := o.operation(h, wire.DeliverRoute)
-	op.DefaultStatus = http.StatusAccepted
+	op.DefaultStatus, op.SkipValidateBody = http.StatusAccepted, true
 	huma.Register(h, op, func(ctx context.Context, in *posted) (*body[wire.Delivered], error) {
 		if o.hooks == nil {
 			return nil, problem(http.StatusUnauthorized, "nothing is delivered here", "Call the address of the server.")

@@ -246,10 +246,12 @@ func asks() []ask {
 		})
 		add("SetWebhook", func(ctx context.Context, a api.API) (any, error) {
 			return a.Server().Webhooks().SetWebhook(ctx, wire.WebhookTerms{Name: name, Signed: wire.SignedGitHub,
-				Only:    []wire.Condition{{Header: "X-GitHub-Event", Is: []string{"issues"}}, {Value: "a.b", Is: []string{"<c>"}}},
+				Only: []wire.Condition{{Header: "X-GitHub-Event", Is: []string{"issues"}},
+					{Value: "a.b", Is: []string{"<c>"}}},
 				Begin:   wire.Begin{Prompt: "do {{it}}", Cwd: "/src", Model: "m"},
-				Overlap: wire.OverlapQueue, Zone: "Europe/Berlin", MaxRunsPerDay: 3, MaxCostPerDay: 0.25, NewSecret: true,
-				Version: 7})
+				Overlap: wire.OverlapQueue, Zone: "Europe/Berlin", MaxRunsPerDay: 3, MaxCostPerDay: 0.25,
+				NewSecret: true,
+				Version:   7})
 		})
 		add("RemoveWebhook", func(ctx context.Context, a api.API) (any, error) {
 			return nothing(a.Server().Webhooks().RemoveWebhook(ctx, name))

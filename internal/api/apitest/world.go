@@ -783,8 +783,9 @@ type webhooks struct{ *World }
 
 // hooked is a webhook with all that one can say.
 func hooked(t wire.WebhookTerms) wire.Webhook {
-	return wire.Webhook{WebhookTerms: t, Address: "/a", By: "ada<b>", Paused: "p", Queued: 1, RunsToday: 2, CostToday: 0.5,
-		Unserved: "u", Last: &wire.ScheduleRun{At: Born(), Root: Root, Why: "y", Status: troupe.Running},
+	return wire.Webhook{WebhookTerms: t, Address: "/a", By: "ada<b>", Paused: "p", Queued: 1, RunsToday: 2,
+		CostToday: 0.5,
+		Unserved:  "u", Last: &wire.ScheduleRun{At: Born(), Root: Root, Why: "y", Status: troupe.Running},
 		Deliveries: []wire.WebhookDelivery{{ID: "i", At: Born(), State: "failed", Root: Root, Why: "y"}}}
 }
 

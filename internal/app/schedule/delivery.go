@@ -30,7 +30,7 @@ const (
 	mostID       = 256
 	// mostData is how many bytes of one value an agent is given, and mostAll of all.
 	mostData = 16 << 10
-	mostAll  = 96 << 10
+	mostAll  = 128 << 10
 )
 
 // verify reports whether who sends a delivery knows the secret, and says by which id it knows the delivery. A webhook

@@ -7,7 +7,8 @@
 // birth, leaves what another one carries out, and no run is born twice. A moment is never gone back behind: where the
 // clock is set back, nothing begins until it has passed the last moment again.
 //
-// A webhook is a schedule whose moments are deliveries. What was delivered stands in a record of its own, from which the
+// A webhook is a schedule whose moments are deliveries. What was delivered stands in a record of its own, from which
+// the
 // id of the run follows, before it is owed; it says too what came of it, so that what comes twice begins nothing twice.
 //
 // Only a process that has the folder begins a run there. Where none does for a while, or the user may not begin it any

@@ -51,13 +51,15 @@ issue was opened. "troupe docs server" says more.`,
 			changed, err := a.SetWebhook(ctx, w.WebhookTerms)
 			return secretOf(changed), err
 		}),
-		changeWebhook(c, &cobra.Command{Use: "pause NAME", Short: "Have a webhook take no deliveries for the time being",
+		changeWebhook(c, &cobra.Command{Use: "pause NAME", Short: "Have a webhook take no deliveries for the time " +
+			"being",
 			Example: "troupe webhook pause triage"}, func(a api.Webhooks, ctx context.Context, name string) (string,
 			error) {
 			_, err := a.PauseWebhook(ctx, name, wire.WebhookPause{})
 			return name + " is paused. What it has begun goes on.", err
 		}),
-		changeWebhook(c, &cobra.Command{Use: "resume NAME", Short: "Have a webhook that is paused take deliveries again",
+		changeWebhook(c, &cobra.Command{Use: "resume NAME", Short: "Have a webhook that is paused take deliveries " +
+			"again",
 			Example: "troupe webhook resume triage"}, func(a api.Webhooks, ctx context.Context, name string) (string,
 			error) {
 			_, err := a.PauseWebhook(ctx, name, wire.WebhookPause{End: true})
@@ -172,7 +174,8 @@ func writeWebhook(c *console.Console, w wire.Webhook) error {
 	}
 	fmt.Fprintln(c.Out)
 	type col = console.Column
-	t := c.Table(col{Title: "DELIVERED"}, col{Title: "ID", Spare: 1, Least: 12}, col{Title: "WHAT CAME OF IT", Spare: 2})
+	t := c.Table(col{Title: "DELIVERED"}, col{Title: "ID", Spare: 1, Least: 12},
+		col{Title: "WHAT CAME OF IT", Spare: 2})
 	for _, d := range w.Deliveries {
 		came := d.State
 		switch {
