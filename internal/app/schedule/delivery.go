@@ -95,7 +95,7 @@ func read(d wire.Delivery) (payload, error) {
 	dec.UseNumber()
 	p := payload{header: d.Header}
 	err := dec.Decode(&p.body)
-	if _, more := dec.Token(); err == nil && more != io.EOF { //nolint:errorlint // it is never wrapped
+	if _, more := dec.Token(); err == nil && more != io.EOF {
 		err = fmt.Errorf("more follows it: %w", more)
 	}
 	if err != nil {

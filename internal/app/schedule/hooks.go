@@ -373,7 +373,7 @@ func (h *Hooks) owe(ctx context.Context, name string, a arrival) (again bool, er
 			return false, err
 		}
 		p.Arrived = append(slices.Clone(p.Arrived), a)
-		if err := h.plans.write(ctx, &r, p); !errors.Is(err, troupe.ErrChanged) {
+		if err := h.write(ctx, &r, p); !errors.Is(err, troupe.ErrChanged) {
 			return false, err
 		}
 	}
