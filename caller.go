@@ -64,6 +64,7 @@ const (
 	SurfaceSocket   Surface = "socket"   // HTTP on the owner's socket
 	SurfaceServer   Surface = "server"   // HTTP at the address of a server
 	SurfaceSchedule Surface = "schedule" // a schedule, by itself
+	SurfaceWebhook  Surface = "webhook"  // a webhook, which something was delivered to
 	SurfaceMCP      Surface = "mcp"      // a program that speaks to troupe mcp serve
 	SurfaceReplay   Surface = "replay"   // a recording that is played again
 )

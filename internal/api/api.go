@@ -252,6 +252,8 @@ type Server interface {
 	Hosting() Hosting
 	// Schedules is about what begins by itself.
 	Schedules() Schedules
+	// Webhooks is about what begins when something is delivered.
+	Webhooks() Webhooks
 	// Acts lists what its users did, and its own admin on its machine, the newest first.
 	Acts(ctx context.Context, q wire.ActQuery) ([]wire.Act, error)
 }
@@ -294,6 +296,22 @@ type Schedules interface {
 	RunSchedule(ctx context.Context, name string) (wire.Schedule, error)
 	// PauseSchedule pauses one, or has it go on from now.
 	PauseSchedule(ctx context.Context, name string, p wire.SchedulePause) (wire.Schedule, error)
+}
+
+// Webhooks is about runs that begin when a program elsewhere says so. Who made one may change it, and whoever
+// administers.
+type Webhooks interface {
+	// Webhooks lists them by name.
+	Webhooks(ctx context.Context) ([]wire.Webhook, error)
+	// Webhook is one by its name, with its newest deliveries.
+	Webhook(ctx context.Context, name string) (wire.Webhook, error)
+	// SetWebhook makes one, or changes the terms of the one that has t's name and version. Its secret is told here
+	// alone.
+	SetWebhook(ctx context.Context, t wire.WebhookTerms) (wire.WebhookChanged, error)
+	// RemoveWebhook forgets one. What it began goes on.
+	RemoveWebhook(ctx context.Context, name string) error
+	// PauseWebhook has one take no deliveries, or take them again.
+	PauseWebhook(ctx context.Context, name string, p wire.WebhookPause) (wire.Webhook, error)
 }
 
 // Finish waits until a tree is over and lets go of it: when it returns, nothing that is said to

@@ -23,6 +23,9 @@ func (a server) Hosting() api.Hosting { return a }
 // Schedules implements api.Server.
 func (a server) Schedules() api.Schedules { return scheduling(a) }
 
+// Webhooks implements api.Server.
+func (a server) Webhooks() api.Webhooks { return webhooks(a) }
+
 // personOf is the name of who acts, as all users of a server read it.
 func personOf(c troupe.Caller) string {
 	if c.Right == troupe.RightOwner {

@@ -38,6 +38,7 @@ func exported() map[string]string {
 		"gate.Meaning":         "tests of other packages hold them to what a mode means",
 		"httpd.Target":         reflected, "httpd.Where": reflected, "httpd.Asked": reflected,
 		"httpd.Planned":      reflected,
+		"httpd.Hooked":       reflected,
 		"troupe.RightParent": laterUse,
 	}
 	for _, name := range []string{

@@ -348,3 +348,29 @@ func (c schedules) RunSchedule(ctx context.Context, name string) (wire.Schedule,
 func (c schedules) PauseSchedule(ctx context.Context, name string, p wire.SchedulePause) (wire.Schedule, error) {
 	return postFor[wire.Schedule](ctx, c.to, "pause-schedule", name, p)
 }
+
+// Webhooks implements api.Server.
+func (c server) Webhooks() api.Webhooks { return webhooks(c) }
+
+// webhooks implements api.Webhooks.
+type webhooks struct{ to *Client }
+
+func (c webhooks) Webhooks(ctx context.Context) ([]wire.Webhook, error) {
+	return get[[]wire.Webhook](ctx, c.to, "webhooks", "", nil)
+}
+
+func (c webhooks) Webhook(ctx context.Context, name string) (wire.Webhook, error) {
+	return get[wire.Webhook](ctx, c.to, "webhook", name, nil)
+}
+
+func (c webhooks) SetWebhook(ctx context.Context, t wire.WebhookTerms) (wire.WebhookChanged, error) {
+	return postFor[wire.WebhookChanged](ctx, c.to, "set-webhook", "", t)
+}
+
+func (c webhooks) RemoveWebhook(ctx context.Context, name string) error {
+	return post(ctx, c.to, "remove-webhook", name, nil)
+}
+
+func (c webhooks) PauseWebhook(ctx context.Context, name string, p wire.WebhookPause) (wire.Webhook, error) {
+	return postFor[wire.Webhook](ctx, c.to, "pause-webhook", name, p)
+}

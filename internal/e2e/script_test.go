@@ -33,6 +33,8 @@ import (
 //	noprocesses          nothing that was started here is left
 //	hear FIFO            go on when somebody writes to a named pipe
 //	size FILE BYTES      write a file of that size
+//	deliver STATUS URL HOW ID FILE [HEADER VALUE]
+//	                     post a file to a webhook, signed with $SECRET, and demand a status (see cmdDeliver)
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	runScripts(t, testscript.Params{Dir: filepath.Join("testdata", "script")}, func(*testscript.Env) {})
@@ -59,7 +61,7 @@ func runScripts(t *testing.T, p testscript.Params, more func(*testscript.Env)) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": cmdExits, "json": cmdJSON, "save": cmdSave, "put": cmdPut, "start": cmdStart, "await": cmdAwait,
 			"signal": cmdSignal, "ends": cmdEnds, "audit": cmdAudit, "noprocesses": cmdNoProcesses, "size": cmdSize,
-			"hear": cmdHear,
+			"hear": cmdHear, "deliver": cmdDeliver,
 		},
 	})
 }

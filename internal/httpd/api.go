@@ -43,7 +43,8 @@ type operations struct {
 	in   folders // in which a server has agents work
 	// checkouts holds the folders of repositories that it has checked out; "": it has none.
 	checkouts string
-	acts      Acts // what its users do is noted there; nil: nowhere
+	acts      Acts     // what its users do is noted there; nil: nowhere
+	hooks     Webhooks // take deliveries; nil: nothing does
 	log       *slog.Logger
 	// streaming bounds a context by the life of the server's streams.
 	streaming func(context.Context) (context.Context, context.CancelFunc)
@@ -141,6 +142,7 @@ func (o *operations) describe(mux *http.ServeMux) *huma.OpenAPI {
 	o.machine(h)
 	o.people(h)
 	o.schedules(h)
+	o.webhooks(h)
 	// Every operation answers with Problem; huma's own model is not part of this API.
 	schemas := h.OpenAPI().Components.Schemas.Map()
 	delete(schemas, "ErrorModel")
@@ -188,7 +190,7 @@ func (o *operations) operation(h huma.API, id string) huma.Operation {
 	if r.Large {
 		most, between = maxMessage, append(between, o.fewLarge(h))
 	}
-	if id == wire.SignInRoute {
+	if r.Open {
 		about, between = "Without a token. At a server alone.", nil
 	}
 	return huma.Operation{

@@ -87,7 +87,7 @@ func (f folders) bound(x reflect.Value, verb string) error {
 	switch {
 	case err == nil:
 		x.SetString(real)
-	case named == "" && verb != "begin" && verb != "set-schedule":
+	case named == "" && verb != "begin" && verb != "set-schedule" && verb != "set-webhook":
 	case len(f) == 1 || named == "":
 		x.SetString(f[0])
 	case verb == "list-sessions" || verb == "find-session": // it only says which are meant

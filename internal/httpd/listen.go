@@ -33,6 +33,12 @@ type Acts interface {
 	Begin(ctx context.Context, a wire.Act) (end func(ctx context.Context, err error), err error)
 }
 
+// Webhooks take what programs elsewhere deliver.
+type Webhooks interface {
+	// Deliver takes a delivery in. A troupe.UserError with troupe.ExitPermission says that it is nobody's.
+	Deliver(ctx context.Context, d wire.Delivery) (wire.Delivered, error)
+}
+
 // Address is where and how a server listens for other machines, and for programs that come with a token.
 type Address struct {
 	Listen string // host:port; port 0 takes a free one
@@ -46,8 +52,9 @@ type Address struct {
 	// Checkouts holds the folders of repositories that were checked out, in which agents work too; "": there are none.
 	Checkouts string
 
-	Acts Acts         // what users do is noted there; nil: nowhere
-	Log  *slog.Logger // nil: nobody
+	Acts  Acts         // what users do is noted there; nil: nowhere
+	Hooks Webhooks     // nil: nothing is taken
+	Log   *slog.Logger // nil: nobody
 }
 
 // Listen begins to serve the use cases at an address. Every call but a sign-in comes with a token in its header; what
@@ -75,7 +82,7 @@ func Listen(ctx context.Context, at Address, keys Keys, cases Bind) (*Server, er
 	if at.TLS != nil {
 		l = tls.NewListener(l, at.TLS)
 	}
-	o := &operations{bind: cases, keys: keys, in: at.Folders, checkouts: at.Checkouts, acts: at.Acts}
+	o := &operations{bind: cases, keys: keys, in: at.Folders, checkouts: at.Checkouts, acts: at.Acts, hooks: at.Hooks}
 	door := newDoor(at, keys, local && len(at.Proxies) == 0)
 	s := newServer(ctx, o, at.Log, func(net.Conn) peer { return peer{} }, door.admit)
 	s.addr = l.Addr()
@@ -104,6 +111,8 @@ func isLoopback(address string) bool {
 const (
 	strangerRate, strangerBurst = 0.2, 10
 	userRate, userBurst         = 200, 1000
+	// What comes from one address to webhooks, whoever sends it: many have the same forge as their sender.
+	deliveryRate, deliveryBurst = 20, 200
 )
 
 // door lets the calls in that come with a token.
@@ -112,13 +121,14 @@ type door struct {
 	at    Address
 	local bool // no proxy passes calls on, and none comes from another machine
 	// strangers are the addresses that come with wrong tokens, and logins those that log in.
-	strangers, logins, users *limits
-	known                    *known
+	strangers, logins, users, deliveries *limits
+	known                                *known
 }
 
 func newDoor(at Address, keys Keys, local bool) *door {
 	return &door{keys: keys, at: at, local: local, strangers: newLimits(strangerRate, strangerBurst),
-		logins: newLimits(strangerRate, strangerBurst), users: newLimits(userRate, userBurst), known: newKnown()}
+		logins: newLimits(strangerRate, strangerBurst), users: newLimits(userRate, userBurst),
+		deliveries: newLimits(deliveryRate, deliveryBurst), known: newKnown()}
 }
 
 // admit is an admission. Nothing that a call says of where it comes from counts, but for what a listed proxy adds.
@@ -147,6 +157,12 @@ func (d *door) admit(r *http.Request) (troupe.Caller, *wire.Problem) {
 		}
 		return troupe.Caller{}, nil
 	}
+	if d.delivers(r) {
+		if !d.deliveries.take(from) {
+			return troupe.Caller{}, tooMuch("there are too many deliveries from " + from)
+		}
+		return troupe.Caller{}, nil
+	}
 	secret, ok := bearer(r)
 	if !ok {
 		return troupe.Caller{}, problem(http.StatusUnauthorized, "the call comes without a token",
@@ -160,6 +176,15 @@ func (d *door) admit(r *http.Request) (troupe.Caller, *wire.Problem) {
 		return troupe.Caller{}, tooMuch("there are too many calls with this token")
 	}
 	return spokenFor(r, c)
+}
+
+// delivers reports whether a call delivers something to a webhook.
+func (d *door) delivers(r *http.Request) bool {
+	route := wire.RouteOf(wire.DeliverRoute)
+	before, behind, _ := strings.Cut(route.Path, "{webhook}")
+	name, ok := strings.CutPrefix(r.URL.Path, before)
+	name, also := strings.CutSuffix(name, behind)
+	return r.Method == route.Method && ok && also && name != "" && !strings.Contains(name, "/")
 }
 
 // whose looks a token up. Until it is known to be good it counts as a wrong one of its address, so that no more are

@@ -115,10 +115,11 @@ func TestRights(t *testing.T) {
 	viewer := strings.Fields("list-sessions find-session tree team events report cost context session-tasks tasks " +
 		"wait " +
 		"list-requests request plans turns plan-undo models default-model agents agent skills workflows worktrees " +
-		"diff-worktree rules explain me revoke hosted schedules schedule")
+		"diff-worktree rules explain me revoke hosted schedules schedule webhooks webhook")
 	operator := strings.Fields("begin leave remove send stop background compact sleep mode model answer undo " +
 		"memories " +
-		"merge-worktree prune-worktrees push-worktree set-schedule remove-schedule run-schedule pause-schedule")
+		"merge-worktree prune-worktrees push-worktree set-schedule remove-schedule run-schedule pause-schedule " +
+		"set-webhook remove-webhook pause-webhook")
 	needs := map[string]troupe.Right{}
 	for _, id := range viewer {
 		needs[id] = troupe.RightViewer
@@ -130,11 +131,12 @@ func TestRights(t *testing.T) {
 	doc := (&operations{}).describe(http.NewServeMux())
 	n := 0
 	each := func(op *huma.Operation) {
-		if op == nil || op.OperationID == wire.SignInRoute {
+		if op == nil || wire.RouteOf(op.OperationID).Open {
 			return
 		}
 		n++
-		path := strings.NewReplacer("{id}", "none", "{request}", "none", "{schedule}", "none").Replace(op.Path)
+		path := strings.NewReplacer("{id}", "none", "{request}", "none", "{schedule}", "none", "{webhook}",
+			"none").Replace(op.Path)
 		if status, _ := callAt(t, s, "", op.Method, path, "{}"); status != http.StatusUnauthorized {
 			t.Errorf("%s without a token: %d", op.OperationID, status)
 		}
@@ -350,7 +352,7 @@ func TestNamesOfFiles(t *testing.T) {
 		wire.PluginQuery{}, wire.HookQuery{}, wire.MemoryQuery{}, wire.MemoryChange{}, wire.WorktreeQuery{},
 		wire.WorktreeLook{}, wire.WorktreeMerge{}, wire.WorktreePrune{}, wire.Trust{}, wire.Explain{}, wire.AgentName{},
 		wire.StatusQuery{}, wire.ServerQuery{}, wire.ServerChange{}, wire.ServerLogin{}, wire.PluginChange{},
-		wire.Answer{}, wire.UndoOrder{}, wire.Stop{}, wire.Sleep{}, wire.ScheduleTerms{}} {
+		wire.Answer{}, wire.UndoOrder{}, wire.Stop{}, wire.Sleep{}, wire.ScheduleTerms{}, wire.WebhookTerms{}} {
 		walk(reflect.TypeOf(v), reflect.TypeOf(v).Name())
 	}
 }

@@ -15,15 +15,17 @@ type Route struct {
 
 	// Needs is the right that a user of a server has to have.
 	Needs troupe.Right
+	Open  bool // no token is needed
 }
 
-// routes are all there are. {id} is a session, {request} a request, {schedule} the name of a schedule.
+// routes are all there are. {id} is a session, {request} a request, {schedule} and {webhook} the name of one.
 func routes() []Route {
 	const (
 		get, post = http.MethodGet, http.MethodPost
 		all, one  = "/v1/sessions", "/v1/sessions/{id}"
 		request   = "/v1/requests/{request}"
 		schedule  = "/v1/schedules/{schedule}"
+		webhook   = "/v1/webhooks/{webhook}"
 		viewer    = troupe.RightViewer
 		operator  = troupe.RightOperator
 	)
@@ -109,7 +111,15 @@ func routes() []Route {
 		route("remove-schedule", http.MethodDelete, schedule, "Forget a schedule").by(operator),
 		route("run-schedule", post, schedule+"/run", "Have a schedule begin a run now").by(operator),
 		route("pause-schedule", post, schedule+"/pause", "Pause a schedule, or have it go on").by(operator),
-		route(SignInRoute, post, "/v1/sign-in", "Have a token for a login code, which is good once"),
+		route("webhooks", get, "/v1/webhooks", "What begins when something is delivered").by(viewer),
+		route("webhook", get, webhook, "One webhook, with its newest deliveries").by(viewer),
+		route("set-webhook", post, "/v1/webhooks", "Make a webhook, or change one").by(operator),
+		route("remove-webhook", http.MethodDelete, webhook, "Forget a webhook").by(operator),
+		route("pause-webhook", post, webhook+"/pause", "Have a webhook take no deliveries, or take them "+
+			"again").by(operator),
+		route(DeliverRoute, post, webhook+"/deliveries", "Deliver something to a webhook, signed with its "+
+			"secret").open(),
+		route(SignInRoute, post, "/v1/sign-in", "Have a token for a login code, which is good once").open(),
 	}
 }
 
@@ -121,6 +131,8 @@ func (r Route) large() Route { r.Large = true; return r }
 
 // by says which right it needs; one that no right was given is for admins.
 func (r Route) by(needs troupe.Right) Route { r.Needs = needs; return r }
+
+func (r Route) open() Route { r.Open = true; return r }
 
 func (r Route) slow() Route { r.Slow = true; return r }
 
@@ -138,8 +150,11 @@ func RouteOf(id string) Route {
 // nothing.
 const CallerHeader = "Troupe-Caller"
 
-// SignInRoute is the one route that needs no token.
-const SignInRoute = "sign-in"
+// Routes that need no token: who calls comes with a login code, or with a signature.
+const (
+	SignInRoute  = "sign-in"
+	DeliverRoute = "deliver"
+)
 
 // MostCalls is about how many calls the gate is asked at once, at the most.
 const MostCalls = 200

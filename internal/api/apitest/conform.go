@@ -242,6 +242,29 @@ func asks() []ask {
 			})
 		}
 	}
+	add("Webhooks", func(ctx context.Context, a api.API) (any, error) { return a.Server().Webhooks().Webhooks(ctx) })
+	for _, name := range []string{"triage", "none", "..", "a/b?c"} {
+		add("Webhook", func(ctx context.Context, a api.API) (any, error) {
+			return a.Server().Webhooks().Webhook(ctx, name)
+		})
+		add("SetWebhook", func(ctx context.Context, a api.API) (any, error) {
+			return a.Server().Webhooks().SetWebhook(ctx, wire.WebhookTerms{Name: name, Signed: wire.SignedGitHub,
+				Only: []wire.Condition{{Header: "X-GitHub-Event", Is: []string{"issues"}},
+					{Value: "a.b", Is: []string{"<c>"}}},
+				Begin:   wire.Begin{Prompt: "do {{it}}", Cwd: "/src", Model: "m"},
+				Overlap: wire.OverlapQueue, Zone: "Europe/Berlin", MaxRunsPerDay: 3, MaxCostPerDay: 0.25,
+				NewSecret: true,
+				Version:   7})
+		})
+		add("RemoveWebhook", func(ctx context.Context, a api.API) (any, error) {
+			return nothing(a.Server().Webhooks().RemoveWebhook(ctx, name))
+		})
+		for _, end := range []bool{true, false} {
+			add("PauseWebhook", func(ctx context.Context, a api.API) (any, error) {
+				return a.Server().Webhooks().PauseWebhook(ctx, name, wire.WebhookPause{End: end})
+			})
+		}
+	}
 	// The request is there, is answered, and is there no more.
 	for range 2 {
 		for _, id := range []string{"", "9m2", "q/1?x"} {

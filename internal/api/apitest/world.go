@@ -784,3 +784,45 @@ func (w schedules) plan(verb, name string) error {
 func noSchedule(err error) error {
 	return &troupe.UserError{Problem: "no <schedule>", Hint: "h", Code: troupe.ExitUsage, Err: err}
 }
+
+// Webhooks implements api.Server.
+func (w server) Webhooks() api.Webhooks { return webhooks(w) }
+
+// webhooks implements api.Webhooks.
+type webhooks struct{ *World }
+
+// hooked is a webhook with all that one can say.
+func hooked(t wire.WebhookTerms) wire.Webhook {
+	return wire.Webhook{WebhookTerms: t, Address: "/a", By: "ada<b>", Paused: "p", Queued: 1, RunsToday: 2,
+		CostToday: 0.5,
+		Unserved:  "u", Last: &wire.ScheduleRun{At: Born(), Root: Root, Why: "y", Status: troupe.Running},
+		Deliveries: []wire.WebhookDelivery{{ID: "i", At: Born(), State: "failed", Root: Root, Why: "y"}}}
+}
+
+// Webhooks implements api.Webhooks, as do the methods below.
+func (webhooks) Webhooks(context.Context) ([]wire.Webhook, error) {
+	return []wire.Webhook{hooked(wire.WebhookTerms{Name: "n"})}, nil
+}
+
+func (webhooks) Webhook(_ context.Context, name string) (wire.Webhook, error) {
+	if name == "none" {
+		return wire.Webhook{}, noSchedule(troupe.ErrNotFound)
+	}
+	return hooked(wire.WebhookTerms{Name: name}), nil
+}
+
+func (w webhooks) SetWebhook(_ context.Context, t wire.WebhookTerms) (wire.WebhookChanged, error) {
+	if t.Name == "none" {
+		return wire.WebhookChanged{}, noSchedule(troupe.ErrChanged)
+	}
+	w.did("webhook %+v", t)
+	return wire.WebhookChanged{Webhook: hooked(t), Secret: "s"}, nil
+}
+
+func (w webhooks) RemoveWebhook(_ context.Context, name string) error {
+	return schedules(w).plan("remove hook", name)
+}
+
+func (w webhooks) PauseWebhook(_ context.Context, name string, p wire.WebhookPause) (wire.Webhook, error) {
+	return hooked(wire.WebhookTerms{Name: name}), schedules(w).plan(fmt.Sprintf("pause hook %t", p.End), name)
+}

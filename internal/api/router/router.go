@@ -180,6 +180,27 @@ func (s schedules) PauseSchedule(context.Context, string, wire.SchedulePause) (w
 	return wire.Schedule{}, s.refused
 }
 
+func (s server) Webhooks() api.Webhooks { return webhooks{s.Server.Webhooks(), s.refused} }
+
+// webhooks are those that an agent may look at.
+type webhooks struct {
+	hooking
+	refused error
+}
+
+// hooking is api.Webhooks under a name that is not one of its methods.
+type hooking = api.Webhooks
+
+func (w webhooks) SetWebhook(context.Context, wire.WebhookTerms) (wire.WebhookChanged, error) {
+	return wire.WebhookChanged{}, w.refused
+}
+
+func (w webhooks) RemoveWebhook(context.Context, string) error { return w.refused }
+
+func (w webhooks) PauseWebhook(context.Context, string, wire.WebhookPause) (wire.Webhook, error) {
+	return wire.Webhook{}, w.refused
+}
+
 // silent is a process that runs a tree and does not answer.
 func silent(t wire.Tree, err error) error {
 	return &troupe.UserError{

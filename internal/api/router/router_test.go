@@ -118,15 +118,18 @@ func (w workspaces) PushWorktree(ctx context.Context, p wire.WorktreePush) (wire
 }
 
 func (s scheduling) Server() api.Server {
-	return schedules{s.API.Server(), s.other.Server().Schedules()}
+	return schedules{s.API.Server(), s.other.Server().Schedules(), s.other.Server().Webhooks()}
 }
 
 type schedules struct {
 	api.Server
 	other api.Schedules
+	hooks api.Webhooks
 }
 
 func (s schedules) Schedules() api.Schedules { return s.other }
+
+func (s schedules) Webhooks() api.Webhooks { return s.hooks }
 
 // TestHere: what the home holds itself is asked of it.
 func TestHere(t *testing.T) {
@@ -344,6 +347,27 @@ func TestSchedulesOfAgents(t *testing.T) {
 		t.Error(one, err)
 	}
 	if list, err := all.Schedules(t.Context()); err != nil || len(list) != 1 {
+		t.Error(list, err)
+	}
+}
+
+// TestWebhooksOfAgents: a command that an agent has started makes no webhook and changes none, but may look.
+func TestWebhooksOfAgents(t *testing.T) {
+	t.Parallel()
+	w := apitest.New()
+	all := router.New(w, dial, "7k3f00000000").Server().Webhooks()
+	_, set := all.SetWebhook(t.Context(), wire.WebhookTerms{Name: "n"})
+	_, paused := all.PauseWebhook(t.Context(), "n", wire.WebhookPause{})
+	for _, err := range []error{set, paused, all.RemoveWebhook(t.Context(), "n")} {
+		if user, ok := errors.AsType[*troupe.UserError](err); !ok || user.Code != troupe.ExitPermission ||
+			len(w.Calls()) > 0 {
+			t.Errorf("%v, %v", err, w.Calls())
+		}
+	}
+	if one, err := all.Webhook(t.Context(), "n"); err != nil || one.Name != "n" {
+		t.Error(one, err)
+	}
+	if list, err := all.Webhooks(t.Context()); err != nil || len(list) != 1 {
 		t.Error(list, err)
 	}
 }

@@ -17,7 +17,7 @@ const (
 
 // isDue reports whether there is anything to do.
 func (p *plan) isDue(now time.Time) bool {
-	return p.Claim != nil || len(p.Owed) > 0 || !p.Asked.IsZero() ||
+	return p.Claim != nil || len(p.Owed)+len(p.Arrived) > 0 || !p.Asked.IsZero() ||
 		p.Paused == "" && !p.Next.IsZero() && !p.Next.After(now)
 }
 
@@ -100,6 +100,32 @@ func (p *plan) fail(at time.Time, why string) {
 	p.Last = &wire.ScheduleRun{At: at, Why: why}
 	if p.Failed++; p.Failed >= mostFailed && p.Paused == "" {
 		p.Paused = fmt.Sprintf("Troupe: %d times in a row none could begin, the last time because %s", p.Failed, why)
-		p.Owed = nil
+		p.Owed, p.Arrived = nil, nil
 	}
 }
+
+// waits reports whether a run is to begin, and take takes the first.
+func (p *plan) waits() bool { return len(p.Owed)+len(p.Arrived) > 0 }
+
+func (p *plan) take() (first arrival) {
+	p.Stopped = false
+	if len(p.Arrived) > 0 {
+		first, p.Arrived = p.Arrived[0], p.Arrived[1:]
+		return first
+	}
+	first.At, p.Owed = p.Owed[0], p.Owed[1:]
+	return first
+}
+
+// moments are those of a plan. A webhook has none, and days in a zone.
+func (p *plan) moments() (moments, *time.Location, error) {
+	if p.Hook == nil {
+		return momentsOf(p.When, p.Since)
+	}
+	zone, err := zoneOf(p.Zone)
+	return never{}, zone, err
+}
+
+type never struct{}
+
+func (never) after(time.Time) time.Time { return time.Time{} }

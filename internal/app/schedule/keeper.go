@@ -22,7 +22,9 @@ const (
 	// othersWithin is how long what is due is left to processes that have its folder, before another one says that none
 	// has.
 	othersWithin = 10 * time.Second
-	mostBirths   = 8
+	// deliveredWithin is the same of what was delivered: its sender was told that it begins.
+	deliveredWithin = 10 * time.Minute
+	mostBirths      = 8
 	// bornWithin is how long a birth may take.
 	bornWithin = 2 * time.Minute
 	// mostFailed is how often in a row none may begin before a schedule is paused.
@@ -59,24 +61,28 @@ type Options struct {
 // Keeper is this process as one that begins what is due.
 type Keeper struct {
 	o      Options
-	all    *Schedules
+	all    plans // of every kind
 	cancel context.CancelFunc
+	kicked chan struct{} // what has begun may let the next one begin
 	ended  chan struct{}
 
 	births sync.WaitGroup
 	mu     sync.Mutex
-	bears  map[string]bool // whose claims are being carried out
+	bears  map[id]bool // whose claims are being carried out
 
 	// Of the goroutine that looks: since when it has seen what is due and not done, and the records as they were.
-	due   map[string]time.Time
+	due   map[id]time.Time
 	plans map[int64]plan
 }
+
+// id is the kind and the name of a plan.
+type id [2]string
 
 // Keep begins to begin what is due.
 func Keep(ctx context.Context, o Options) *Keeper {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	k := &Keeper{o: o, all: New(o.Records, o.Trees, o.Now), cancel: cancel, ended: make(chan struct{}),
-		bears: map[string]bool{}, due: map[string]time.Time{}, plans: map[int64]plan{}}
+	k := &Keeper{o: o, all: plans{"", o.Records, o.Trees, o.Now}, cancel: cancel, ended: make(chan struct{}),
+		kicked: make(chan struct{}, 1), bears: map[id]bool{}, due: map[id]time.Time{}, plans: map[int64]plan{}}
 	go k.run(ctx)
 	return k
 }
@@ -100,6 +106,7 @@ func (k *Keeper) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		case <-k.kicked:
 		}
 	}
 }
@@ -113,23 +120,28 @@ func (k *Keeper) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	hooks, err := k.o.Records.Records(ctx, kindHook, "", 0)
+	if err != nil {
+		return err
+	}
+	all = append(all, hooks...)
 	plans := make(map[int64]plan, len(all))
 	for _, r := range all {
 		p, known := k.plans[r.Version]
 		if !known {
 			if p, err = planOf(r); err != nil {
-				k.o.Log.Warn("read a schedule", "err", err)
+				k.o.Log.Warn("read what begins by itself", "err", err)
 				continue
 			}
 		}
 		plans[r.Version] = p
-		if !p.isDue(k.o.Now()) || k.isBearing(r.Key) {
-			delete(k.due, r.Key)
+		if !p.isDue(k.o.Now()) || k.isBearing(id{r.Kind, r.Key}) {
+			delete(k.due, id{r.Kind, r.Key})
 			continue
 		}
 		// Where another process or a person was faster, the next look sees what they wrote.
 		if err := k.tend(ctx, r, p); err != nil && ctx.Err() == nil && !errors.Is(err, troupe.ErrChanged) {
-			k.o.Log.Warn("begin what is scheduled", "schedule", r.Key, "err", err)
+			k.o.Log.Warn("begin what is due", r.Kind, r.Key, "err", err)
 		}
 	}
 	k.plans = plans
@@ -143,7 +155,7 @@ func (k *Keeper) tend(ctx context.Context, r store.Record, p plan) error {
 		return err
 	}
 	has := k.o.Host.Has(p.Begin.Cwd)
-	if !has && !k.othersHadTime(r.Key, goesOn && p.Claim == nil) {
+	if !has && !k.othersHadTime(p, goesOn && p.Claim == nil && p.Overlap != wire.OverlapAllow) {
 		return nil
 	}
 	if p.Claim != nil {
@@ -154,7 +166,7 @@ func (k *Keeper) tend(ctx context.Context, r store.Record, p plan) error {
 		return err
 	}
 	switch {
-	case len(p.Owed) == 0:
+	case !p.waits():
 	case !goesOn || p.Overlap == wire.OverlapAllow:
 		return k.claim(ctx, r, p, has)
 	case p.Overlap == wire.OverlapCancel && !p.Stopped:
@@ -178,15 +190,26 @@ func (k *Keeper) tend(ctx context.Context, r store.Record, p plan) error {
 
 // othersHadTime reports whether processes that have a folder have had the time to begin what is due there. waits: it is
 // not to begin yet.
-func (k *Keeper) othersHadTime(name string, waits bool) bool {
+func (k *Keeper) othersHadTime(p plan, waits bool) bool {
+	at, within := p.id(), othersWithin
+	if p.Hook != nil {
+		within = deliveredWithin
+	}
 	if waits {
-		delete(k.due, name)
+		delete(k.due, at)
 		return false
 	}
-	if _, known := k.due[name]; !known {
-		k.due[name] = time.Now()
+	if _, known := k.due[at]; !known {
+		k.due[at] = time.Now()
 	}
-	return time.Since(k.due[name]) >= othersWithin
+	return time.Since(k.due[at]) >= within
+}
+
+func (p *plan) id() id {
+	if p.Hook != nil {
+		return id{kindHook, p.Name}
+	}
+	return id{kind, p.Name}
 }
 
 // stop has the last run stop, for the one that waits.
@@ -207,26 +230,39 @@ func (k *Keeper) goesOn(ctx context.Context, root troupe.SessionID) (bool, error
 	return s == host.Here || s == host.There || s == host.Left, err
 }
 
-// claim takes the first moment that is owed, unless something is against it, and begins its run.
+// claim takes the first of what is owed, unless something is against it, and begins its run.
 func (k *Keeper) claim(ctx context.Context, r store.Record, p plan, has bool) error {
-	at := p.Owed[0]
-	p.Owed, p.Stopped = p.Owed[1:], false
-	b, why, err := k.room(ctx, &p)
+	first := p.take()
+	if first.Delivery != "" {
+		is, err := waits(ctx, k.o.Records, first.Delivery)
+		if err != nil || !is {
+			return errors.Join(err, k.all.write(ctx, &r, p))
+		}
+	}
+	b, why, err := k.all.room(ctx, &p)
 	if err != nil {
 		return err
 	}
-	if !has {
-		p.fail(at, "no process has the folder "+p.Begin.Cwd)
+	refuse := func(why string) error {
+		if err := cameOf(ctx, k.o.Records, first.Delivery, "", why); err != nil {
+			return err
+		}
 		return k.all.write(ctx, &r, p)
+	}
+	if !has {
+		p.fail(first.At, "no process has the folder "+p.Begin.Cwd)
+		return refuse(p.Last.Why)
 	}
 	if why != "" {
-		p.Last = &wire.ScheduleRun{At: at, Why: why}
-		return k.all.write(ctx, &r, p)
+		p.Last = &wire.ScheduleRun{At: first.At, Why: why}
+		return refuse(why)
 	}
-	if b.ID, err = troupe.NewRootID(rand.Reader); err != nil {
-		return err
+	if b.ID = first.Root; b.ID == "" {
+		if b.ID, err = troupe.NewRootID(rand.Reader); err != nil {
+			return err
+		}
 	}
-	p.Claim = &claim{Root: b.ID, At: at, Owner: k.o.Owner, begun: b}
+	p.Claim = &claim{Root: b.ID, At: first.At, Owner: k.o.Owner, Delivery: first.Delivery, begun: b}
 	if err := k.all.write(ctx, &r, p); err != nil {
 		return err
 	}
@@ -241,30 +277,34 @@ func (k *Keeper) beside(ctx context.Context, p plan) {
 	if len(k.bears) >= mostBirths {
 		return
 	}
-	k.bears[p.Name] = true
+	k.bears[p.id()] = true
 	k.births.Go(func() {
 		if err := k.carryOut(ctx, p); err != nil && ctx.Err() == nil {
-			k.o.Log.Warn("begin what is scheduled", "schedule", p.Name, "err", err)
+			k.o.Log.Warn("begin what is due", p.id()[0], p.Name, "err", err)
 		}
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		delete(k.bears, p.Name)
+		delete(k.bears, p.id())
+		select {
+		case k.kicked <- struct{}{}:
+		default:
+		}
 	})
 }
 
-func (k *Keeper) isBearing(name string) bool {
+func (k *Keeper) isBearing(at id) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.bears[name]
+	return k.bears[at]
 }
 
 // room says what a run may cost, or why none may begin today.
-func (k *Keeper) room(ctx context.Context, p *plan) (b begun, why string, err error) {
-	_, zone, err := momentsOf(p.When, p.Since)
+func (s plans) room(ctx context.Context, p *plan) (b begun, why string, err error) {
+	_, zone, err := p.moments()
 	if err != nil {
 		return b, "", err
 	}
-	if day := dayOf(k.o.Now(), zone); p.Day != day {
+	if day := dayOf(s.now(), zone); p.Day != day {
 		p.Day, p.Today = day, nil
 	}
 	b.Most = troupe.Dollars(p.Begin.MaxUSD)
@@ -277,7 +317,7 @@ func (k *Keeper) room(ctx context.Context, p *plan) (b begun, why string, err er
 	}
 	var sum troupe.Money
 	for _, x := range p.Today {
-		spent, status, cause, err := k.o.Trees.Spent(ctx, x.ID)
+		spent, status, cause, err := s.trees.Spent(ctx, x.ID)
 		switch {
 		case err != nil:
 			return b, "", err
@@ -312,7 +352,7 @@ func (k *Keeper) takeOver(ctx context.Context, r store.Record, p plan, has bool)
 		}
 	}
 	if !has {
-		return k.settle(ctx, p.Name, c, errors.New("no process has the folder "+p.Begin.Cwd))
+		return k.settle(ctx, p, c, errors.New("no process has the folder "+p.Begin.Cwd))
 	}
 	k.beside(ctx, p)
 	return nil
@@ -339,13 +379,23 @@ func (k *Keeper) carryOut(ctx context.Context, p plan) error {
 		}
 	}
 	// Where this process ends, nothing can be written any more: who comes next begins it.
-	return k.settle(ctx, p.Name, *p.Claim, failed)
+	return k.settle(ctx, p, *p.Claim, failed)
 }
 
-// settle writes what came of a claim, beside what was changed meanwhile.
-func (k *Keeper) settle(ctx context.Context, name string, c claim, failed error) error {
+// settle writes what came of a claim, beside what was changed meanwhile. What came of a delivery stands in its record
+// first: where this process ends between the two, the claim is carried out again, and finds what was born.
+func (k *Keeper) settle(ctx context.Context, of plan, c claim, failed error) error {
+	root, why := c.Root, ""
+	if failed != nil {
+		root, why = "", reason(failed)
+	}
+	if err := cameOf(ctx, k.o.Records, c.Delivery, root, why); err != nil {
+		return err
+	}
+	all := k.all
+	all.kind = of.id()[0]
 	for {
-		r, p, err := k.all.read(ctx, name)
+		r, p, err := all.read(ctx, of.Name)
 		if err != nil {
 			if errors.Is(err, troupe.ErrNotFound) {
 				return nil
@@ -358,9 +408,9 @@ func (k *Keeper) settle(ctx context.Context, name string, c claim, failed error)
 		p.Claim = nil
 		switch {
 		case errors.Is(failed, troupe.ErrBlocked): // an admin has paused the folder
-			p.Last = &wire.ScheduleRun{At: c.At, Why: reason(failed)}
+			p.Last = &wire.ScheduleRun{At: c.At, Why: why}
 		case failed != nil:
-			p.fail(c.At, reason(failed))
+			p.fail(c.At, why)
 		default:
 			p.Latest, p.Failed, p.Last = c.Root, 0, &wire.ScheduleRun{At: c.At, Root: c.Root}
 			p.Today = append(p.Today, c.begun)
@@ -386,6 +436,13 @@ func (k *Keeper) begin(ctx context.Context, p plan) error {
 		return err
 	}
 	b := p.Begin
+	if p.Hook != nil {
+		var d delivery
+		if _, d, err = deliveryOf(ctx, k.o.Records, p.Claim.Delivery); err != nil {
+			return err
+		}
+		b.Prompt, b.Typed = d.Prompt, &d.Typed
+	}
 	for _, needs := range []troupe.Right{troupe.RightOperator, b.Needs()} {
 		if needs != "" && !caller.Right.Covers(needs) {
 			return fmt.Errorf("it takes the right %q, and %s has %q", needs, p.By, caller.Right)
@@ -412,6 +469,9 @@ func (k *Keeper) begin(ctx context.Context, p plan) error {
 // caller is the user of a schedule, with the right that they have now.
 func (k *Keeper) caller(ctx context.Context, p plan) (troupe.Caller, error) {
 	c := troupe.Caller{Name: p.By, Right: troupe.RightOwner, Surface: troupe.SurfaceSchedule}
+	if p.Hook != nil {
+		c.Surface = troupe.SurfaceWebhook
+	}
 	if p.Owner {
 		return c, nil
 	}

@@ -1,10 +1,15 @@
-// Package schedule begins runs by itself: at moments that people set, with the rights that they have then.
+// Package schedule begins runs by itself: at moments that people set, or when something is delivered to a webhook, with
+// the rights that they have then.
 //
 // A record for each schedule holds what a person says of it and how it stands. Every process that hosts looks at all of
 // them once a second. What is due is claimed by writing the record: of several processes one is first. The claim names
 // the id of the run before that is born, so that a process which is killed between the two, or in the middle of the
 // birth, leaves what another one carries out, and no run is born twice. A moment is never gone back behind: where the
 // clock is set back, nothing begins until it has passed the last moment again.
+//
+// A webhook is a schedule whose moments are deliveries. What was delivered stands in a record of its own, from which
+// the
+// id of the run follows, before it is owed; it says too what came of it, so that what comes twice begins nothing twice.
 //
 // Only a process that has the folder begins a run there. Where none does for a while, or the user may not begin it any
 // more, the record says why; after three times in a row the schedule is paused.
@@ -31,7 +36,8 @@ import (
 )
 
 const (
-	kind = "schedule"
+	kind     = "schedule"
+	kindHook = "webhook"
 	// mostPrompt bounds what a record holds.
 	mostPrompt = 200_000
 	// askedWithin is how long a run that a person wants now is waited for.
@@ -63,6 +69,9 @@ type plan struct {
 	Asked time.Time `json:"asked,omitzero"`
 	// Owed are moments whose runs are to begin, one after the other unless runs may overlap.
 	Owed []time.Time `json:"owed,omitempty"`
+	// Hook is set of a webhook, and never changed in place; Arrived is to it what Owed is to a schedule.
+	Hook    *hook     `json:"hook,omitempty"`
+	Arrived []arrival `json:"arrived,omitempty"`
 	// Stopped: the last run was told to stop, for the one that waits.
 	Stopped bool   `json:"stopped,omitempty"`
 	Claim   *claim `json:"claim,omitempty"`
@@ -80,6 +89,8 @@ type claim struct {
 	Root  troupe.SessionID `json:"root"`
 	At    time.Time        `json:"at"`
 	Owner troupe.OwnerID   `json:"owner"` // who begins it
+	// Delivery is the key of the record of what was delivered.
+	Delivery string `json:"delivery,omitempty"`
 	begun
 }
 
@@ -91,41 +102,62 @@ type begun struct {
 	Rest bool         `json:"rest,omitempty"`
 }
 
-// Schedules are those of one database.
-type Schedules struct {
+// plans are all of a kind.
+type plans struct {
+	kind    string // people know them by it too
 	records store.Records
 	trees   Trees
 	now     func() time.Time
 }
 
+// Schedules are those of one database.
+type Schedules struct{ plans }
+
 // New makes the schedules that records hold.
 func New(records store.Records, trees Trees, now func() time.Time) *Schedules {
-	return &Schedules{records, trees, now}
+	return &Schedules{plans{kind, records, trees, now}}
 }
 
 // List lists all, by name.
 func (s *Schedules) List(ctx context.Context) ([]wire.Schedule, error) {
-	all, err := s.records.Records(ctx, kind, "", 0)
+	return list(ctx, s.plans, s.told)
+}
+
+func list[T any](ctx context.Context, s plans, told func(context.Context, plan, serving) (T, error)) ([]T, error) {
+	all, err := s.records.Records(ctx, s.kind, "", 0)
 	if err != nil {
-		return nil, fmt.Errorf("list the schedules: %w", err)
+		return nil, fmt.Errorf("list the %ss: %w", s.kind, err)
 	}
-	serving, err := host.Serving(ctx, s.records, s.trees)
+	has, err := host.Serving(ctx, s.records, s.trees)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]wire.Schedule, 0, len(all))
+	out := make([]T, 0, len(all))
 	for _, r := range all {
 		p, err := planOf(r)
 		if err != nil {
 			return nil, err
 		}
-		told, err := s.tell(ctx, p, serving)
+		one, err := told(ctx, p, has)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, told)
+		out = append(out, one)
 	}
 	return out, nil
+}
+
+// serving are the folders of each process that takes on what works there.
+type serving [][]string
+
+// tell tells of a plan as it stands now.
+func tell[T any](ctx context.Context, s plans, p plan, told func(context.Context, plan, serving) (T, error)) (out T,
+	err error) {
+	has, err := host.Serving(ctx, s.records, s.trees)
+	if err != nil {
+		return out, err
+	}
+	return told(ctx, p, has)
 }
 
 // One is a schedule by its name.
@@ -134,7 +166,7 @@ func (s *Schedules) One(ctx context.Context, name string) (wire.Schedule, error)
 	if err != nil {
 		return wire.Schedule{}, err
 	}
-	return s.told(ctx, p)
+	return tell(ctx, s.plans, p, s.told)
 }
 
 // Set makes a schedule, or changes the terms of one. What it begins was checked.
@@ -144,40 +176,51 @@ func (s *Schedules) Set(ctx context.Context, c troupe.Caller, t wire.ScheduleTer
 	if err != nil {
 		return wire.Schedule{}, err
 	}
+	p, err := s.set(ctx, c, t.Name, t.Version, func(p *plan) {
+		p.ScheduleTerms, p.Since, p.Next, p.Owed, p.Failed = t, now, m.after(now), nil, 0
+	})
+	if err != nil {
+		return wire.Schedule{}, err
+	}
+	return tell(ctx, s.plans, p, s.told)
+}
+
+// set makes a plan, or gives the one that has a version other terms.
+func (s plans) set(ctx context.Context, c troupe.Caller, name string, version int64, fn func(*plan)) (plan, error) {
 	for {
-		r, p, err := s.read(ctx, t.Name)
+		r, p, err := s.read(ctx, name)
 		switch isNew := errors.Is(err, troupe.ErrNotFound); {
 		case err != nil && !isNew:
-			return wire.Schedule{}, err
-		case isNew && t.Version != 0:
-			return wire.Schedule{}, &troupe.UserError{Problem: fmt.Sprintf("the schedule %q is gone", t.Name),
+			return p, err
+		case isNew && version != 0:
+			return p, &troupe.UserError{Problem: fmt.Sprintf("the %s %q is gone", s.kind, name),
 				Hint: "Someone has removed it since you looked.", Code: troupe.ExitUsage, Err: troupe.ErrChanged}
 		case isNew:
-			r = store.Record{Kind: kind, Key: t.Name}
+			r = store.Record{Kind: s.kind, Key: name}
 			p = plan{By: c.Name, Owner: c.Right == troupe.RightOwner}
-		case t.Version == 0:
-			return wire.Schedule{}, &troupe.UserError{Problem: fmt.Sprintf("there is a schedule %q already", t.Name),
+		case version == 0:
+			return p, &troupe.UserError{Problem: fmt.Sprintf("there is a %s %q already", s.kind, name),
 				Hint: "Choose another name, or give --replace.", Code: troupe.ExitUsage, Err: troupe.ErrExists}
-		case t.Version != p.Version:
-			return wire.Schedule{}, &troupe.UserError{
-				Problem: fmt.Sprintf("the schedule %q was changed since you looked at it", t.Name),
-				Hint:    "Look at it again: troupe schedule show " + t.Name, Code: troupe.ExitUsage,
+		case version != p.Version:
+			return p, &troupe.UserError{
+				Problem: fmt.Sprintf("the %s %q was changed since you looked at it", s.kind, name),
+				Hint:    fmt.Sprintf("Look at it again: troupe %s show %s", s.kind, name), Code: troupe.ExitUsage,
 				Err: troupe.ErrChanged}
 		default:
-			if err := p.mayChange(c); err != nil {
-				return wire.Schedule{}, err
+			if err := s.mayChange(c, p); err != nil {
+				return p, err
 			}
 		}
-		p.ScheduleTerms, p.Since, p.Next, p.Owed, p.Failed = t, now, m.after(now), nil, 0
+		fn(&p)
 		p.Version = 0
 		switch err := s.write(ctx, &r, p); {
 		case errors.Is(err, troupe.ErrChanged):
 			continue
 		case err != nil:
-			return wire.Schedule{}, err
+			return p, err
 		}
 		p.Version = r.Version
-		return s.told(ctx, p)
+		return p, nil
 	}
 }
 
@@ -186,11 +229,9 @@ var name = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 // check refuses terms that cannot hold, and says which moments they name.
 func check(t wire.ScheduleTerms, now time.Time) (moments, error) {
 	m, _, err := momentsOf(t.When, now)
-	b := t.Begin
 	switch {
 	case !name.MatchString(t.Name):
-		return nil, unusable(fmt.Sprintf("%q is no name of a schedule", t.Name),
-			"It is letters, digits, dots, dashes and underscores, 64 at the most.")
+		return nil, noName(kind, t.Name)
 	case err != nil:
 		return nil, err
 	case m.after(now).IsZero():
@@ -200,46 +241,59 @@ func check(t wire.ScheduleTerms, now time.Time) (moments, error) {
 			"There are skip, queue, cancel and allow.")
 	case t.CatchUp != "" && !slices.Contains(wire.CatchUps(), t.CatchUp):
 		return nil, unusable(fmt.Sprintf("there is no catch_up %q", t.CatchUp), "There are one, none and all.")
+	}
+	return m, checkBegin(kind, t)
+}
+
+func noName(kind, name string) error {
+	return unusable(fmt.Sprintf("%q is no name of a %s", name, kind),
+		"It is letters, digits, dots, dashes and underscores, 64 at the most.")
+}
+
+// checkBegin refuses what cannot begin by itself, and limits that are none.
+func checkBegin(kind string, t wire.ScheduleTerms) error {
+	b := t.Begin
+	switch {
 	case t.MaxRunsPerDay < 0 || !(t.MaxCostPerDay >= 0 && t.MaxCostPerDay <= 1e6):
-		return nil, unusable("a limit of a day is no amount", "A limit of 0 is none.")
+		return unusable("a limit of a day is no amount", "A limit of 0 is none.")
 	case b.Resume != "" || b.Continue || b.Wake || b.Idle || b.Attended || b.Name != "" || b.Once != "":
-		return nil, unusable("a schedule begins new sessions, without a name, and no person sits by",
+		return unusable("a "+kind+" begins new sessions, without a name, and no person sits by",
 			"Leave out what is about another session.")
 	case b.Trust:
-		return nil, unusable("a schedule does not trust a folder: it would trust what is there by then",
+		return unusable("a "+kind+" does not trust a folder: it would trust what is there by then",
 			"Trust it now, with a run of yours.")
 	case len(b.Images) > 0 || len(b.Prompt)+len(b.AppendText)+len(b.Agents)+len(b.OutputSchema) > mostPrompt:
-		return nil, unusable("what is to begin is too large for a schedule", "Put it into files of the folder.")
+		return unusable("what is to begin is too large for a "+kind, "Put it into files of the folder.")
 	}
-	return m, nil
+	return nil
 }
 
 // mayChange refuses who neither made a schedule nor administers the server.
-func (p plan) mayChange(c troupe.Caller) error {
+func (s plans) mayChange(c troupe.Caller, p plan) error {
 	own := c.Name == p.By && p.Owner == (c.Right == troupe.RightOwner) // a user may have the owner's name
 	if own || c.Right.Covers(troupe.RightAdmin) {
 		return nil
 	}
-	return &troupe.UserError{Problem: fmt.Sprintf("%s has made the schedule %q", p.By, p.Name),
+	return &troupe.UserError{Problem: fmt.Sprintf("%s has made the %s %q", p.By, s.kind, p.Name),
 		Hint: "That user can change it, and admins can.", Code: troupe.ExitPermission}
 }
 
-// Remove forgets a schedule. What it began goes on.
-func (s *Schedules) Remove(ctx context.Context, c troupe.Caller, name string) error {
+// Remove forgets one. What it began goes on.
+func (s plans) Remove(ctx context.Context, c troupe.Caller, name string) error {
 	for {
 		r, p, err := s.read(ctx, name)
 		if err == nil {
-			err = p.mayChange(c)
+			err = s.mayChange(c, p)
 		}
 		if err != nil {
 			return err
 		}
-		err = s.records.DeleteRecord(ctx, kind, name, r.Version)
+		err = s.records.DeleteRecord(ctx, s.kind, name, r.Version)
 		switch {
 		case errors.Is(err, troupe.ErrChanged):
 			continue
 		case err != nil && !errors.Is(err, troupe.ErrNotFound):
-			return fmt.Errorf("remove schedule %s: %w", name, err)
+			return fmt.Errorf("remove %s %s: %w", s.kind, name, err)
 		}
 		return nil
 	}
@@ -247,21 +301,25 @@ func (s *Schedules) Remove(ctx context.Context, c troupe.Caller, name string) er
 
 // Pause pauses a schedule, or has it go on from now. What waits to begin is left out.
 func (s *Schedules) Pause(ctx context.Context, c troupe.Caller, name string, paused bool) (wire.Schedule, error) {
-	p, err := s.change(ctx, c, name, func(p *plan) error {
+	p, err := s.pause(ctx, c, name, paused)
+	if err != nil {
+		return wire.Schedule{}, err
+	}
+	return tell(ctx, s.plans, p, s.told)
+}
+
+func (s plans) pause(ctx context.Context, c troupe.Caller, name string, paused bool) (plan, error) {
+	return s.change(ctx, c, name, func(p *plan) error {
 		if paused {
-			p.Paused, p.Owed, p.Asked = c.Name, nil, time.Time{}
+			p.Paused, p.Owed, p.Arrived, p.Asked = c.Name, nil, nil, time.Time{}
 			return nil
 		}
-		m, _, err := momentsOf(p.When, p.Since)
+		m, _, err := p.moments()
 		if err == nil {
 			p.Paused, p.Failed, p.Next = "", 0, m.after(s.now())
 		}
 		return err
 	})
-	if err != nil {
-		return wire.Schedule{}, err
-	}
-	return s.told(ctx, p)
 }
 
 // Run has a schedule begin a run now, also if it is paused, and says what came of it.
@@ -292,15 +350,15 @@ func (s *Schedules) Run(ctx context.Context, c troupe.Caller, name string) (out 
 	if err != nil {
 		return out, err
 	}
-	return s.told(ctx, p)
+	return tell(ctx, s.plans, p, s.told)
 }
 
 // change changes how a schedule stands, for who may.
-func (s *Schedules) change(ctx context.Context, c troupe.Caller, name string, fn func(*plan) error) (plan, error) {
+func (s plans) change(ctx context.Context, c troupe.Caller, name string, fn func(*plan) error) (plan, error) {
 	for {
 		r, p, err := s.read(ctx, name)
 		if err == nil {
-			err = p.mayChange(c)
+			err = s.mayChange(c, p)
 		}
 		if err == nil {
 			err = fn(&p)
@@ -314,14 +372,14 @@ func (s *Schedules) change(ctx context.Context, c troupe.Caller, name string, fn
 	}
 }
 
-func (s *Schedules) read(ctx context.Context, name string) (store.Record, plan, error) {
-	r, err := s.records.Record(ctx, kind, name)
+func (s plans) read(ctx context.Context, name string) (store.Record, plan, error) {
+	r, err := s.records.Record(ctx, s.kind, name)
 	switch {
 	case errors.Is(err, troupe.ErrNotFound):
-		return r, plan{}, &troupe.UserError{Problem: fmt.Sprintf("there is no schedule %.80q", name),
-			Hint: "`troupe schedule` lists them.", Code: troupe.ExitUsage, Err: err}
+		return r, plan{}, &troupe.UserError{Problem: fmt.Sprintf("there is no %s %.80q", s.kind, name),
+			Hint: "`troupe " + s.kind + "` lists them.", Code: troupe.ExitUsage, Err: err}
 	case err != nil:
-		return r, plan{}, fmt.Errorf("read schedule %s: %w", name, err)
+		return r, plan{}, fmt.Errorf("read %s %s: %w", s.kind, name, err)
 	}
 	p, err := planOf(r)
 	return r, p, err
@@ -329,60 +387,65 @@ func (s *Schedules) read(ctx context.Context, name string) (store.Record, plan, 
 
 func planOf(r store.Record) (p plan, err error) {
 	if err := json.Unmarshal(r.Value, &p); err != nil {
-		return p, fmt.Errorf("read schedule %s: %w", r.Key, err)
+		return p, fmt.Errorf("read %s %s: %w", r.Kind, r.Key, err)
 	}
 	p.Version = cmp.Or(p.Version, r.Version)
 	return p, nil
 }
 
-func (s *Schedules) write(ctx context.Context, r *store.Record, p plan) (err error) {
+func (s plans) write(ctx context.Context, r *store.Record, p plan) (err error) {
 	if r.Value, err = json.Marshal(p); err == nil {
 		r.Version, err = s.records.PutRecord(ctx, *r)
 	}
 	if err != nil {
-		return fmt.Errorf("write schedule %s: %w", r.Key, err)
+		return fmt.Errorf("write %s %s: %w", r.Kind, r.Key, err)
 	}
 	return nil
 }
 
 // told is a schedule as callers are told of it.
-func (s *Schedules) told(ctx context.Context, p plan) (wire.Schedule, error) {
-	serving, err := host.Serving(ctx, s.records, s.trees)
-	if err != nil {
-		return wire.Schedule{}, err
-	}
-	return s.tell(ctx, p, serving)
-}
-
-func (s *Schedules) tell(ctx context.Context, p plan, serving [][]string) (wire.Schedule, error) {
-	out := wire.Schedule{ScheduleTerms: p.ScheduleTerms, By: p.By, Paused: p.Paused, Next: p.Next, Last: p.Last,
+func (s *Schedules) told(ctx context.Context, p plan, has serving) (wire.Schedule, error) {
+	out := wire.Schedule{ScheduleTerms: p.ScheduleTerms, By: p.By, Paused: p.Paused, Next: p.Next,
 		Queued: len(p.Owed)}
 	if p.Paused != "" {
 		out.Next = time.Time{}
 	}
-	if !slices.ContainsFunc(serving, func(f []string) bool { return troupe.WithinAny(p.Begin.Cwd, f) }) {
-		out.Unserved = "no server is there (troupe serve, troupe worker)"
-		if len(serving) > 0 {
-			out.Unserved = "no process has the folder " + p.Begin.Cwd
+	at, err := s.standing(ctx, p, has)
+	out.Unserved, out.Last, out.RunsToday, out.CostToday = at.unserved, at.last, at.runs, at.cost
+	return out, err
+}
+
+// standing is how a plan stands.
+type standing struct {
+	unserved string // why no process begins it
+	last     *wire.ScheduleRun
+	runs     int // today
+	cost     float64
+}
+
+func (s plans) standing(ctx context.Context, p plan, has serving) (out standing, err error) {
+	if !slices.ContainsFunc(has, func(f []string) bool { return troupe.WithinAny(p.Begin.Cwd, f) }) {
+		out.unserved = "no server is there (troupe serve, troupe worker)"
+		if len(has) > 0 {
+			out.unserved = "no process has the folder " + p.Begin.Cwd
 		}
 	}
-	var err error
-	if out.Last != nil && out.Last.Root != "" {
-		if _, out.Last.Status, _, err = s.trees.Spent(ctx, out.Last.Root); err != nil {
+	if out.last = p.Last; out.last != nil && out.last.Root != "" {
+		if _, out.last.Status, _, err = s.trees.Spent(ctx, out.last.Root); err != nil {
 			return out, err
 		}
 	}
-	_, zone, err := momentsOf(p.When, p.Since)
+	_, zone, err := p.moments()
 	if err != nil || p.Day != dayOf(s.now(), zone) {
 		return out, err
 	}
-	out.RunsToday = len(p.Today)
+	out.runs = len(p.Today)
 	for _, b := range p.Today {
 		spent, _, _, err := s.trees.Spent(ctx, b.ID)
 		if err != nil {
 			return out, err
 		}
-		out.CostToday += spent.Dollars()
+		out.cost += spent.Dollars()
 	}
 	return out, nil
 }

@@ -23,10 +23,9 @@ type moments interface {
 
 // momentsOf reads when a schedule begins. Those of an interval count from since.
 func momentsOf(w wire.When, since time.Time) (moments, *time.Location, error) {
-	zone, err := time.LoadLocation(w.Zone) // "" is UTC
-	if err != nil || w.Zone == "Local" {
-		return nil, nil, unusable(fmt.Sprintf("there is no time zone %q", w.Zone),
-			"Give one such as Europe/Berlin or UTC.")
+	zone, err := zoneOf(w.Zone)
+	if err != nil {
+		return nil, nil, err
 	}
 	given := 0
 	for _, is := range []bool{w.Cron != "", w.EveryMS != 0, w.At != ""} {
@@ -49,6 +48,14 @@ func momentsOf(w wire.When, since time.Time) (moments, *time.Location, error) {
 			"It is a minute at the least, such as 30m.")
 	}
 	return interval{since, every}, zone, nil
+}
+
+func zoneOf(name string) (*time.Location, error) {
+	zone, err := time.LoadLocation(name) // "" is UTC
+	if err != nil || name == "Local" {
+		return nil, unusable(fmt.Sprintf("there is no time zone %q", name), "Give one such as Europe/Berlin or UTC.")
+	}
+	return zone, nil
 }
 
 // at is one moment.

@@ -141,7 +141,7 @@ func TestHostileServer(t *testing.T) {
 		"login " + address, "sessions", "show job", "tasks", "tasks job", "board job", "cost job", "context job",
 		"requests", "agents", "agents show main", "skills", "workflow list", "plans", "plans show x", "hooks", "styles",
 		"mcp list",
-		"mcp login x", "mcp logout x", "plugins", "models", "memory", "worktrees", "users",
+		"mcp login x", "mcp logout x", "plugins", "models", "memory", "worktrees", "users", "webhook", "webhook show job",
 		"users tokens", "users add ann", "users invite ann", "users set ann --right viewer", "users revoke x", "admin",
 		"admin log", "admin stop", "admin stop --yes", "admin drain x", "stop job", "send job x", "undo job --list",
 		"log job", "answer 9m2 allow", "doctor", "permissions list", "scratchpad job",

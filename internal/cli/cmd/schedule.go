@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/cli/run"
@@ -201,25 +200,14 @@ func writeSchedule(c *console.Console, s wire.Schedule) error {
 	if s.Last != nil {
 		last = localMoment(s.Last.At) + ": " + scheduleLast(s)
 	}
-	today := fmt.Sprintf("%s, %v", console.Count(s.RunsToday, "run"), troupe.Dollars(s.CostToday))
-	if s.MaxRunsPerDay > 0 {
-		today += "; at the most " + console.Count(s.MaxRunsPerDay, "run")
-	}
-	if s.MaxCostPerDay > 0 {
-		today += "; at the most " + troupe.Dollars(s.MaxCostPerDay).String()
-	}
 	b, waiting := s.Begin, ""
 	if s.Queued > 0 {
 		waiting = console.Count(s.Queued, "run")
 	}
-	var lines []string
-	for _, l := range [][2]string{{"when", scheduleWhen(s)}, {"next", next}, {"last", last}, {"waiting", waiting},
-		{"today", today}, {"overlap", string(s.Overlap)}, {"catch-up", string(s.CatchUp)}, {"by", s.By},
-		{"folder", c.ShortPath(b.Cwd)}, {"model", b.Model}, {"agent", b.Agent}, {"mode", string(b.Mode)},
-		{"allowed", strings.Join(b.Allow, ", ")}, {"denied", strings.Join(b.Deny, ", ")}} {
-		if l[1] != "" {
-			lines = append(lines, fmt.Sprintf("%-10s %s", l[0], console.Line(l[1], 0)))
-		}
-	}
-	return c.Say(strings.Join(lines, "\n") + unserved(s) + "\n\n" + console.Clean(b.Prompt))
+	lines := facts([][2]string{{"when", scheduleWhen(s)}, {"next", next}, {"last", last}, {"waiting", waiting},
+		{"today", today(s.RunsToday, s.CostToday, s.MaxRunsPerDay, s.MaxCostPerDay)}, {"overlap", string(s.Overlap)},
+		{"catch-up", string(s.CatchUp)}, {"by", s.By}, {"folder", c.ShortPath(b.Cwd)}, {"model", b.Model},
+		{"agent", b.Agent}, {"mode", string(b.Mode)}, {"allowed", strings.Join(b.Allow, ", ")},
+		{"denied", strings.Join(b.Deny, ", ")}})
+	return c.Say(lines + unserved(s) + "\n\n" + console.Clean(b.Prompt))
 }

@@ -37,10 +37,12 @@ func Person(c *troupe.Caller) string {
 	switch {
 	case c != nil && c.Surface == troupe.SurfaceServer:
 		return Line(c.Name, 64)
-	case c != nil && c.Surface == troupe.SurfaceSchedule && c.Right == troupe.RightOwner:
-		return "a schedule"
-	case c != nil && c.Surface == troupe.SurfaceSchedule:
-		return "a schedule of " + Line(c.Name, 64)
+	case c != nil && (c.Surface == troupe.SurfaceSchedule || c.Surface == troupe.SurfaceWebhook):
+		text := "a " + string(c.Surface)
+		if c.Right != troupe.RightOwner {
+			text += " of " + Line(c.Name, 64)
+		}
+		return text
 	}
 	return "a person"
 }

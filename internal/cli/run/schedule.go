@@ -65,9 +65,6 @@ troupe schedule add release --at "2026-12-01 09:00" --allowed-tools 'Bash(make *
 			return said(s)
 		})
 	})
-	without(cmd, "schedule add", "print", "input-format", "output-format", "output-schema", "continue", "resume",
-		"take-over",
-		"name", "trust", "quiet", "verbose", "teammate-mode")
 	fs := cmd.Flags()
 	fs.StringVar(&t.Cron, "cron", "", "Times of day, as a line of cron")
 	fs.DurationVar(&every, "every", 0, "Every so long, such as 30m; a minute at the least")
@@ -78,29 +75,35 @@ troupe schedule add release --at "2026-12-01 09:00" --allowed-tools 'Bash(make *
 			"cancel or allow")
 	fs.StringVar((*string)(&t.CatchUp), "catch-up", string(wire.CatchUpOne), "Of times that passed without a server: "+
 		"one, none or all")
-	fs.IntVar(&t.MaxRunsPerDay, "max-runs-per-day", 0, "Begin at most this many on a day (default: no limit)")
-	fs.Float64Var(&t.MaxCostPerDay, "max-cost-per-day", 0, "Dollars that the runs of a day may cost together "+
-		"(default: "+
-		"no limit)")
-	fs.BoolVar(&replace, "replace", false, "Change the schedule of this name")
+	byItself(cmd, "schedule", &t.Name, &t.MaxRunsPerDay, &t.MaxCostPerDay, &replace)
 	for flag, words := range map[string]console.Completing{"overlap": console.OneOf("skip", "queue", "cancel", "allow"),
 		"catch-up": console.OneOf("one", "none", "all")} {
 		if err := cmd.RegisterFlagCompletionFunc(flag, words); err != nil {
 			panic(err) // there is no such flag
 		}
 	}
+	return cmd
+}
+
+// byItself makes of a command with the flags of a run one that adds what begins by itself under a name.
+func byItself(cmd *cobra.Command, noun string, name *string, runs *int, cost *float64, replace *bool) {
+	without(cmd, noun+" add", "print", "input-format", "output-format", "output-schema", "continue", "resume",
+		"take-over", "name", "trust", "quiet", "verbose", "teammate-mode")
+	fs := cmd.Flags()
+	fs.IntVar(runs, "max-runs-per-day", 0, "Begin at most this many on a day (default: no limit)")
+	fs.Float64Var(cost, "max-cost-per-day", 0, "Dollars that the runs of a day may cost together (default: no limit)")
+	fs.BoolVar(replace, "replace", false, "Change the "+noun+" of this name")
 	checked, carryOut := cmd.Args, cmd.RunE
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 || args[0] == "" {
-			return console.Usage("troupe schedule add takes a name and a prompt")
+			return console.Usage("troupe %s add takes a name and a prompt", noun)
 		}
 		return checked(cmd, args[1:])
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		t.Name = args[0]
+		*name = args[0]
 		return carryOut(cmd, args[1:])
 	}
-	return cmd
 }
 
 // zoneHere is the name of the time zone of this machine, as far as it can be known.
