@@ -204,7 +204,8 @@ func TestFailuresInARow(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		defer w.keep(true).Close()
 		w.set(wire.ScheduleTerms{When: minutes(5), Overlap: wire.OverlapAllow})
-		for _, failed := range []error{errors.New("no"), errors.New("no"), nil, errors.New("no"), errors.New("never")} {
+		no := errors.New("no")
+		for _, failed := range []error{no, no, nil, no, errors.New("never")} {
 			w.with(func() { w.begin = func(context.Context, wire.Begin) error { return failed } })
 			pass(5*time.Minute + time.Second)
 		}

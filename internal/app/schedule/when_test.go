@@ -80,7 +80,8 @@ func TestNoMoments(t *testing.T) {
 	for want, all := range map[string][]wire.When{
 		"is no line of cron": {{Cron: "* * * *"}, {Cron: "61 * * * *"}, {Cron: "0 0 30 2 *"}, {Cron: "TZ=UTC"},
 			{Cron: "TZ=UTC 0 0 * * *"}, {Cron: "CRON_TZ=x"}, {Cron: "@every 1s"}, {Cron: "@every 1h"}, {Cron: "@often"},
-			{Cron: ", * * * *"}, {Cron: "0 , * * *"}, {Cron: "0 0 * * ,"}, {Cron: "0 0 * * 7"}, {Cron: "*/0 * * * *"}, {Cron: " "}},
+			{Cron: ", * * * *"}, {Cron: "0 , * * *"}, {Cron: "0 0 * * ,"},
+			{Cron: "0 0 * * 7"}, {Cron: "*/0 * * * *"}, {Cron: " "}},
 		"is no time": {{At: "tomorrow"}, {At: "2026-13-01 09:00"}, {At: "2026-12-01"}},
 		"is no interval": {{EveryMS: 59_999}, {EveryMS: -1}, {EveryMS: 1 << 62},
 			{EveryMS: 1<<64/1_000_000 + 120_000}},
