@@ -290,11 +290,11 @@ func TestServerAnswers(t *testing.T) {
 func TestOutsideServer(t *testing.T) {
 	temp := outsideTemp(t)
 	t.Setenv("TMPDIR", temp)
-	home, folder, work := outsideTemp(t), outsideTemp(t), outsideTemp(t)
-	app := serverAt(t, home, folder)
-	at := session.Place{Cwd: folder, Work: troupe.Workspace{Top: work}}
+	home, in, work := outsideTemp(t), outsideTemp(t), outsideTemp(t)
+	app := serverAt(t, home, in)
+	at := &folder{at: session.Place{Cwd: in, Work: troupe.Workspace{Top: work}}}
 	for path, may := range map[string]bool{
-		folder: true, filepath.Join(folder, "x"): true, folder + "x": false, filepath.Dir(folder): false,
+		in: true, filepath.Join(in, "x"): true, in + "x": false, filepath.Dir(in): false,
 		filepath.Join(work, "x"): true, filepath.Join(app.dirs.Worktrees, "x"): true,
 		filepath.Join(app.dirs.Data, "plans", "x.md"): true, filepath.Join(app.dirs.Data, "memory", "x.md"): true,
 		filepath.Join(app.dirs.Home, ".claude", "agent-memory", "x.md"): true, filepath.Join(temp, "x"): true,
@@ -304,7 +304,7 @@ func TestOutsideServer(t *testing.T) {
 			t.Errorf("%s: %q", path, why)
 		}
 	}
-	if why := outsideServer(&guard{app: app}, session.Place{Cwd: folder}, "x"); why == "" {
+	if why := outsideServer(&guard{app: app}, &folder{at: session.Place{Cwd: in}}, "x"); why == "" {
 		t.Error("without a folder of its own an agent writes by a name that is none")
 	}
 	plain := openHome(t, outsideTemp(t))
@@ -313,7 +313,7 @@ func TestOutsideServer(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if why := outsideServer(&guard{app: plain}, at, filepath.Dir(folder)); why != "" {
+	if why := outsideServer(&guard{app: plain}, at, filepath.Dir(in)); why != "" {
 		t.Errorf("in a home that is no server: %q", why)
 	}
 }

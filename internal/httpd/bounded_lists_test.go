@@ -107,6 +107,11 @@ func (m *mixed) MergeWorktree(context.Context, wire.WorktreeMerge) (wire.MergedW
 	return wire.MergedWorktree{}, nil
 }
 
+func (m *mixed) PushWorktree(context.Context, wire.WorktreePush) (wire.PushedWorktree, error) {
+	m.did = append(m.did, "push")
+	return wire.PushedWorktree{}, nil
+}
+
 func (m *mixed) PruneWorktrees(context.Context, wire.WorktreePrune) ([]wire.PrunedWorktree, error) {
 	m.did = append(m.did, "prune")
 	return nil, nil
@@ -183,18 +188,19 @@ func TestBoundedWorktrees(t *testing.T) {
 		q := wire.WorktreeQuery{Name: name}
 		_, diff := w.DiffWorktree(ctx, wire.WorktreeLook{WorktreeQuery: q})
 		_, merge := w.MergeWorktree(ctx, wire.WorktreeMerge{WorktreeQuery: q})
+		_, push := w.PushWorktree(ctx, wire.WorktreePush{WorktreeQuery: q})
 		p := wire.WorktreePrune{All: true}
 		if name != "" {
 			p.Names = []string{"a", name}
 		}
 		_, prune := w.PruneWorktrees(ctx, p)
-		for what, err := range map[string]error{"diff": diff, "merge": merge, "prune": prune} {
+		for what, err := range map[string]error{"diff": diff, "merge": merge, "push": push, "prune": prune} {
 			if errors.Is(err, troupe.ErrNotFound) != refused || !refused && err != nil {
 				t.Errorf("%s of %q: %v", what, name, err)
 			}
 		}
 		did := m.since()
-		for _, act := range []string{"diff", "merge", "prune"} {
+		for _, act := range []string{"diff", "merge", "push", "prune"} {
 			if slices.Contains(did, act) == refused {
 				t.Errorf("of %q was done %q", name, did)
 			}

@@ -239,8 +239,8 @@ func TestBeginsWhereLinksLead(t *testing.T) {
 	})
 }
 
-// TestLimitsOfOthers: a run that met a limit of its own has not used up the day; one that was begun without a limit, and
-// goes on, counts with what it has spent.
+// TestLimitsOfOthers: a run that met a limit of its own has not used up the day; one that was begun without a limit,
+// and goes on, counts with what it has spent.
 func TestLimitsOfOthers(t *testing.T) {
 	for name, x := range map[string]struct {
 		most, want float64
