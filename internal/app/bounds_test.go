@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,12 +14,16 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // outsideTemp is a folder that is in none for temporary files.
 func outsideTemp(t *testing.T) string {
 	t.Helper()
+	if here, err := os.Getwd(); err != nil || troupe.WithinAny(here, []string{"/tmp", "/var/tmp", os.TempDir()}) {
+		t.Skip("the checkout is in a folder for temporary files, where agents of a server may write: ", here, err)
+	}
 	dir, err := os.MkdirTemp(".", "outside")
 	if err == nil {
 		dir, err = filepath.Abs(dir)
@@ -37,7 +42,16 @@ func outsideTemp(t *testing.T) string {
 // serverIn is a home whose agents work in a folder, for users of a server.
 func serverIn(t *testing.T, folder string) (admin, operator api.API) {
 	t.Helper()
-	home := t.TempDir()
+	a := serverAt(t, t.TempDir(), folder)
+	return a.As(userOf("ann", troupe.RightAdmin)), a.As(userOf("bob", troupe.RightOperator))
+}
+
+func userOf(name string, r troupe.Right) troupe.Caller {
+	return troupe.Caller{Name: name, Right: r, Surface: troupe.SurfaceServer}
+}
+
+func serverAt(t *testing.T, home, folder string) *App {
+	t.Helper()
 	a, err := Open(t.Context(), Env{
 		Lookup: func(name string) (string, bool) { return home, name == "TROUPE_HOME" },
 		Now:    time.Now, Log: slog.New(slog.DiscardHandler), Version: "test", Folders: []string{folder},
@@ -50,10 +64,7 @@ func serverIn(t *testing.T, folder string) (admin, operator api.API) {
 			t.Error(err)
 		}
 	})
-	as := func(name string, r troupe.Right) api.API {
-		return a.As(troupe.Caller{Name: name, Right: r, Surface: troupe.SurfaceServer})
-	}
-	return as("ann", troupe.RightAdmin), as("bob", troupe.RightOperator)
+	return a
 }
 
 // asksFor waits for the one request of a tree.
@@ -172,9 +183,11 @@ func TestServerBypass(t *testing.T) {
 	if left, err := admin.Leave(t.Context(), begun.Root); err != nil || !left {
 		t.Fatal(left, err)
 	}
-	if _, err := operator.Begin(t.Context(), wire.Begin{Resume: string(begun.Root),
-		Prompt: "x"}); !refusedForRight(err) {
-		t.Errorf("an operator goes on with it: %v", err)
+	for _, mode := range []troupe.Mode{"", troupe.ModeAcceptEdits} {
+		if _, err := operator.Begin(t.Context(), wire.Begin{Resume: string(begun.Root), Prompt: "x",
+			Permissions: wire.Permissions{Mode: mode}}); !refusedForRight(err) {
+			t.Errorf("an operator goes on with it in mode %q: %v", mode, err)
+		}
 	}
 	if err := operator.Stop(t.Context(), begun.Root, wire.Stop{}); err != nil {
 		t.Errorf("an operator stops it: %v", err)
@@ -185,6 +198,174 @@ func TestServerBypass(t *testing.T) {
 	}
 	if err != nil {
 		t.Errorf("an operator begins one that is confined: %v", err)
+	}
+	if left, err := operator.Leave(t.Context(), begun.Root); err != nil || !left {
+		t.Fatal(left, err)
+	}
+	if _, err := operator.Begin(t.Context(), wire.Begin{Resume: string(begun.Root), Prompt: "x",
+		Permissions: wire.Permissions{Mode: troupe.ModeBypass}}); !refusedForRight(err) {
+		t.Errorf("an operator takes it out of the sandbox: %v", err)
+	}
+}
+
+// TestServerAnswers: to what is asked in a tree outside of the sandbox operators say neither yes nor a word; and to
+// nothing that goes beyond do they say yes.
+func TestServerAnswers(t *testing.T) {
+	t.Parallel()
+	real, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const script = `replies:
+  - turn: 1
+    calls:
+      - tool: AskUserQuestion
+        input:
+          questions:
+            - question: which one?
+              header: One
+              options: [{label: a, description: x}, {label: b, description: y}]
+  - text: done
+`
+	if err := errors.Join(os.MkdirAll(filepath.Join(real, ".git", "hooks"), 0o700),
+		os.WriteFile(filepath.Join(real, "s.yaml"), []byte(script), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	app := serverAt(t, t.TempDir(), real)
+	admin, bob := app.As(userOf("ann", troupe.RightAdmin)), userOf("bob", troupe.RightOperator)
+	operator := app.As(bob)
+	begin := func(mode troupe.Mode) wire.Request {
+		t.Helper()
+		b, err := admin.Begin(t.Context(), wire.Begin{Prompt: "go", Cwd: real, Model: "script:s.yaml",
+			AskMS: 60_000, Attended: true, Permissions: wire.Permissions{Mode: mode}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return asksFor(t, admin, b.Root)
+	}
+	q := begin(troupe.ModeBypass)
+	for _, ans := range []wire.Answer{{Allow: true, Answers: []troupe.Said{{Choices: []string{"a"}}}},
+		{Note: "do something else"}} {
+		if err := operator.Answer(t.Context(), q.ID, ans); !refusedForRight(err) {
+			t.Errorf("an operator says %+v: %v", ans, err)
+		}
+	}
+	if err := operator.Answer(t.Context(), q.ID, wire.Answer{}); err != nil {
+		t.Errorf("an operator says no: %v", err)
+	}
+	q = begin("")
+	if err := operator.Answer(t.Context(), q.ID, wire.Answer{Note: "do something else"}); err != nil {
+		t.Errorf("an operator says no, and why, to one that is confined: %v", err)
+	}
+	hook := filepath.Join(real, ".git", "hooks", "x")
+	write := func(path string) troupe.Attempt { return troupe.Attempt{Op: troupe.OpWrite, Path: path} }
+	decided := func(d troupe.Decision) troupe.RequestBody { return troupe.RequestBody{Decision: d} }
+	plain := filepath.Join(real, "x")
+	for what, x := range map[string]struct {
+		asks    troupe.RequestBody
+		refused bool
+	}{
+		"a yes that opens the sandbox": {troupe.RequestBody{Opens: troupe.LevelNone}, true},
+		"one that runs without it":     {decided(troupe.Decision{Sandbox: troupe.LevelNone}), true},
+		"one to a protected file":      {decided(troupe.Decision{Protected: true}), true},
+		"one that opens places":        {decided(troupe.Decision{Opens: []string{hook}}), true},
+		"a command that wants a protected file": {troupe.RequestBody{Wants: []troupe.Attempt{write(plain),
+			write(hook)}}, true},
+		"one that wants a plain file": {troupe.RequestBody{Wants: []troupe.Attempt{write(plain)}}, false},
+		"one that wants the network": {troupe.RequestBody{Wants: []troupe.Attempt{{Op: troupe.OpConnect,
+			Path: hook}}}, false},
+	} {
+		x.asks.Decision.Sandbox = cmp.Or(x.asks.Decision.Sandbox, troupe.LevelWorkspace)
+		x.asks.Opens = cmp.Or(x.asks.Opens, troupe.LevelWorkspace)
+		err := requests{bound{app, bob}}.mayAnswer(t.Context(), troupe.Request{Root: q.Root, Session: q.Root,
+			RequestBody: x.asks})
+		if user, ok := errors.AsType[*troupe.UserError](err); ok != x.refused ||
+			ok && user.Code != troupe.ExitPermission || !ok && err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestOutsideServer: where agents of a server write, and where those of a home that is none.
+func TestOutsideServer(t *testing.T) {
+	temp := outsideTemp(t)
+	t.Setenv("TMPDIR", temp)
+	home, in, work := outsideTemp(t), outsideTemp(t), outsideTemp(t)
+	app := serverAt(t, home, in)
+	at := &folder{at: session.Place{Cwd: in, Work: troupe.Workspace{Top: work}}}
+	for path, may := range map[string]bool{
+		in: true, filepath.Join(in, "x"): true, in + "x": false, filepath.Dir(in): false,
+		filepath.Join(work, "x"): true, filepath.Join(app.dirs.Worktrees, "x"): true,
+		filepath.Join(app.dirs.Data, "plans", "x.md"): true, filepath.Join(app.dirs.Data, "memory", "x.md"): true,
+		filepath.Join(app.dirs.Home, ".claude", "agent-memory", "x.md"): true, filepath.Join(temp, "x"): true,
+		"/dev/null": true, "/tmp/x": true, app.dirs.Data: false, filepath.Join(app.dirs.Home, ".bashrc"): false,
+	} {
+		if why := outsideServer(&guard{app: app}, at, path); (why == "") != may {
+			t.Errorf("%s: %q", path, why)
+		}
+	}
+	if why := outsideServer(&guard{app: app}, &folder{at: session.Place{Cwd: in}}, "x"); why == "" {
+		t.Error("without a folder of its own an agent writes by a name that is none")
+	}
+	plain := openHome(t, outsideTemp(t))
+	defer func() {
+		if err := plain.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if why := outsideServer(&guard{app: plain}, at, filepath.Dir(in)); why != "" {
+		t.Errorf("in a home that is no server: %q", why)
+	}
+}
+
+// TestKeysAreOfTheirUser: words with a key are given once, and those of another user with the same key are others.
+func TestKeysAreOfTheirUser(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "s.yaml"), []byte("replies: [{text: a}, {text: b}, {text: c}, "+
+		"{text: d}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	admin, operator := serverIn(t, dir)
+	b, err := operator.Begin(t.Context(), wire.Begin{Prompt: "go", Cwd: dir, Model: "script:s.yaml"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait := func() {
+		t.Helper()
+		if err := operator.Wait(t.Context(), b.Root); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wait()
+	ids := map[troupe.MailID]bool{}
+	for _, a := range []api.API{operator, operator, admin} {
+		sent, err := a.Send(t.Context(), b.Root, wire.Message{Text: "x", Spoken: wire.Spoken{Once: "k"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[sent.Mail] = true
+		wait()
+	}
+	if len(ids) != 2 {
+		t.Errorf("given were %v", ids)
+	}
+	events, err := operator.Events(t.Context(), b.Root, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	heard := 0
+	for _, e := range events {
+		if m, ok := e.Body.(troupe.MailDelivered); ok {
+			for _, x := range m.Mail {
+				if x.Kind == troupe.MailPrompt {
+					heard++
+				}
+			}
+		}
+	}
+	if heard != 3 {
+		t.Errorf("%d words were heard", heard)
 	}
 }
 

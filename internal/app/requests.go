@@ -135,10 +135,14 @@ func (a requests) Answer(ctx context.Context, id string, ans wire.Answer) error 
 	if err != nil {
 		return err
 	}
-	if ans.Allow {
-		if err := a.mayAnswer(ctx, q); err != nil {
-			return err
-		}
+	switch {
+	case ans.Allow:
+		err = a.mayAnswer(ctx, q)
+	case ans.Note != "":
+		err = a.maySteer(ctx, q.Root)
+	}
+	if err != nil {
+		return err
 	}
 	by := a.caller.String()
 	answer := troupe.Answer{Request: troupe.RequestID(req.ID), By: by, Effect: troupe.Deny, Note: a.app.Mask(ans.Note)}

@@ -69,6 +69,8 @@ func TestActs(t *testing.T) {
 		{"/v1/sessions/7k3f00000000/messages", `{"text":"the secret plan"}`, ""},
 		{"/v1/users/change", `{"name":"bob","right":"viewer","invite":true}`, "right=viewer invite"},
 		{"/v1/requests/9m2/answer", `{"allow":true,"note":"the secret plan"}`, "allow"},
+		{"/v1/sessions", `{"prompt":"x","cwd":"` + dir + `","allow":["Bash(ls)","Edit"]}`, "allow=[Bash(ls) Edit]"},
+		{"/v1/hosting/drain", `{"worker":"w1","within_ms":60000}`, "withinms=60000"},
 	} {
 		if status, body := callAt(t, at, "admin", "POST", x.path, x.body); status >= 300 {
 			t.Fatal(x.path, status, body)
@@ -77,6 +79,19 @@ func TestActs(t *testing.T) {
 			strings.Contains(got.About, "secret") {
 			t.Errorf("%s: noted is %+v", x.path, got)
 		}
+	}
+	for verb, body := range map[string]string{"messages": `{"text":"x"}`, "stop": "{}"} {
+		if status, body := callAt(t, at, "operator", "POST", "/v1/sessions/none/"+verb, body); status !=
+			http.StatusNotFound {
+			t.Fatal(verb, status, body)
+		}
+		if got := acts()[0]; got.Outcome != wire.ActFailed || got.Problem == "" || got.Token != "operator" ||
+			got.About != "none" {
+			t.Errorf("what has failed is noted as %+v", got)
+		}
+	}
+	if about, _ := wire.Told(wire.UserChange{Name: strings.Repeat("ä", 300)}); about != strings.Repeat("ä", 250)+"…" {
+		t.Errorf("a long name is told as %q", about)
 	}
 	seen = len(acts())
 	if status, _ := callAt(t, at, "viewer", "POST", "/v1/sign-in", `{"code":"good","label":"laptop"}`); status != 200 {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -65,8 +66,8 @@ func Told(in any) (about, with string) {
 				}
 			case slices.Contains(withs, f.Name) && x.Kind() == reflect.Bool:
 				parts = append(parts, strings.ToLower(f.Name))
-			case slices.Contains(withs, f.Name) && x.Kind() == reflect.String:
-				parts = append(parts, strings.ToLower(f.Name)+"="+x.String())
+			case slices.Contains(withs, f.Name): // a text, a number, or a list of rules
+				parts = append(parts, fmt.Sprintf("%s=%v", strings.ToLower(f.Name), x))
 			case x.Kind() == reflect.Struct || x.Kind() == reflect.Pointer:
 				walk(x)
 			}

@@ -1,11 +1,13 @@
 package audit
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store/memstore"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
@@ -66,5 +68,48 @@ func TestLog(t *testing.T) {
 	begin(New(s, func() time.Time { return now }), "ann", "later")(nil)
 	if got := fmt.Sprint(list(wire.ActQuery{})); got != "[later:done: killed:: failed:failed:no room 4:done: 3:done:]" {
 		t.Errorf("400 days later: %s", got)
+	}
+}
+
+// stale are records whose removal fails with an error.
+type stale struct {
+	*memstore.Store
+	err error
+}
+
+func (s stale) DeleteRecord(context.Context, string, string, int64) error { return s.err }
+
+// TestPages: all acts are listed, however many; what came of one is noted also where who asked has gone. Where old ones
+// are removed by another process, that is no failure; where they cannot be, it is told.
+func TestPages(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	s := memstore.New(memstore.Options{}).Open()
+	l := New(s, func() time.Time { now = now.Add(time.Second); return now })
+	for n := range 2 * page {
+		if _, err := l.Begin(t.Context(), wire.Act{Verb: "stop", About: fmt.Sprint(n)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := l.Acts(t.Context(), wire.ActQuery{})
+	if err != nil || len(all) != 2*page || all[0].About != fmt.Sprint(2*page-1) || all[2*page-1].About != "0" {
+		t.Errorf("listed are %d, %v", len(all), err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	end, err := l.Begin(ctx, wire.Act{Verb: "stop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	end(ctx, nil)
+	if all, err := l.Acts(t.Context(), wire.ActQuery{Limit: 1}); err != nil || all[0].Outcome != wire.ActDone {
+		t.Errorf("noted is %+v, %v", all, err)
+	}
+	now = now.Add(keeps)
+	for failed, want := range map[error]bool{troupe.ErrChanged: true, troupe.ErrNotFound: true,
+		errors.New("the disk is full"): false} {
+		_, err := New(stale{s, failed}, l.now).Begin(t.Context(), wire.Act{Verb: "stop"})
+		if (err == nil) != want {
+			t.Errorf("where old ones are removed with %v: %v", failed, err)
+		}
 	}
 }

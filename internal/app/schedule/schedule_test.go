@@ -804,6 +804,7 @@ func TestRefusedTerms(t *testing.T) {
 			"without a name":        func(s *wire.ScheduleTerms) { s.Begin.Name = "x" },
 			"does not trust":        func(s *wire.ScheduleTerms) { s.Begin.Trust = true },
 			"is too large":          func(s *wire.ScheduleTerms) { s.Begin.Prompt = strings.Repeat("x", mostPrompt+1) },
+			"too large for":         func(s *wire.ScheduleTerms) { s.Begin.Images = make([]troupe.Image, 1) },
 		} {
 			terms := wire.ScheduleTerms{Name: "n", When: minutes(5), Begin: wire.Begin{Prompt: "x", Cwd: "/"}}
 			change(&terms)
