@@ -210,7 +210,7 @@ func (w boundedWorkspaces) Worktrees(ctx context.Context, q wire.WorktreeQuery) 
 
 // check refuses a name of a worktree beside another folder.
 func (w boundedWorkspaces) check(ctx context.Context, q wire.WorktreeQuery) error {
-	q.Names, q.All = true, true
+	q.Names, q.All = true, q.All || q.Name != ""
 	all, err := w.Workspaces.Worktrees(ctx, q)
 	for _, x := range all {
 		if !w.b.has(x.Of) {

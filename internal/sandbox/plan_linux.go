@@ -260,7 +260,7 @@ func (p *plan) place() {
 	for _, path := range p.hidden {
 		want(path, mountCover)
 	}
-	if p.readable != nil && p.report.ownView {
+	if p.readable != nil && p.report.OwnView {
 		want(processes, mountProcesses)
 	}
 	if len(points)+len(p.rooms) > 0 || p.level == troupe.LevelWorkspace || p.readable != nil {

@@ -27,7 +27,9 @@ type Support struct {
 	// Root: commands run as root, whom some bounds do not bind.
 	Root bool `json:"root,omitempty"`
 
-	ownView bool // a command can have a view of processes of its own; asked where one is to
+	// OwnView: a command can have a view of processes of its own. It is found out where one is to have that, and told to
+	// no one.
+	OwnView bool `json:"-"`
 }
 
 // Levels are the sandboxes that can be had, the closest first.

@@ -56,7 +56,7 @@ func (s *Sandbox) Start(c troupe.Confinement, bin string, argv []string, attr *o
 		return nil, &UnavailableError{Level: c.Level.Meet(troupe.LevelWorkspace),
 			Why: "the kernel has no Landlock or no seccomp" + note(r.LandlockNote)}
 	}
-	r.ownView = c.Readable != nil && r.Namespaces && s.ownView()
+	r.OwnView = c.Readable != nil && r.Namespaces && s.ownView()
 	for tries := 1; ; tries++ {
 		cmd, err := s.spawn(c, r, bin, argv, attr)
 		if err == nil || tries == maxBirths || !isGone(err) {
@@ -141,7 +141,7 @@ func (s *Sandbox) compose(b *birth, p *plan, rules *ruleset, bin string, argv []
 			env = bySizeAndTime(env)
 		}
 	}
-	if p.readable != nil && !p.report.ownView {
+	if p.readable != nil && !p.report.OwnView {
 		b.grant(rules, processes+"/self", rightsRead)
 	}
 	if attr.Dir != "" {
