@@ -27,7 +27,8 @@ type Support struct {
 	// Root: commands run as root, whom some bounds do not bind.
 	Root bool `json:"root,omitempty"`
 
-	// OwnView: a command can have a view of processes of its own. It is found out where one is to have that, and told to
+	// OwnView: a command can have a view of processes of its own. It is found out where one is to have that, and told
+	// to
 	// no one.
 	OwnView bool `json:"-"`
 }
