@@ -46,6 +46,9 @@ func (r Right) Covers(needs Right) bool {
 	return have < 0 && r != "" || have >= 0 && have >= slices.Index(all, needs)
 }
 
+// Answers reports whether it is the right of a person who may answer what agents ask.
+func (r Right) Answers() bool { return r == RightOwner || r == RightOperator || r == RightAdmin }
+
 // NotAllowed is the refusal of what needs another right than a user has.
 func NotAllowed(needs Right) error {
 	return &UserError{Problem: fmt.Sprintf("this needs the right %q, which you do not have at this server", needs),

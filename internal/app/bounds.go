@@ -11,6 +11,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/turn"
+	"github.com/troupe-dev/troupe/internal/workspace"
 )
 
 // What the users of a server may not have their agents do, whoever is asked: work outside of the server's folders, and,
@@ -126,6 +127,19 @@ func keptFor(g *guard) []string {
 	return []string{resolved(g.app.dirs.Worktrees), filepath.Join(data, config.PlansFolder), memoryData(g.app.dirs),
 		resolved(filepath.Join(g.app.dirs.Home, ".claude", "agent-memory")), resolved(os.TempDir()), "/tmp", "/var/tmp",
 		"/dev"}
+}
+
+// folderOf is a folder that was named, by its real name. At a server it is one of the server's folders, or in one: who
+// works with it works with the name that was checked.
+func folderOf(a *App, named string) (string, error) {
+	cwd, err := workspace.Resolve("", named)
+	in := a.env.Folders
+	if err != nil || len(in) == 0 || troupe.WithinAny(cwd, in) {
+		return cwd, err
+	}
+	return "", &troupe.UserError{Problem: fmt.Sprintf("this server has agents work in %s, and %.200q leads to %.200q, "+
+		"which is in none of these", strings.Join(in, ", "), named, cwd),
+		Hint: "Name a folder of the server's with --cwd.", Code: troupe.ExitPermission}
 }
 
 // movedAway refuses a session of a server whose folder is by now a link that leads out of the server's folders.

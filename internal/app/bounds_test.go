@@ -440,3 +440,62 @@ func TestMainIsYourOwn(t *testing.T) {
 		t.Errorf("main is %s of %s, %v", s.ID, s.By, err)
 	}
 }
+
+// TestServerFolderIsTheOneChecked: a name that leads out of a server's folders when it is read last begins nothing there,
+// at once or by a schedule; and a folder that is swapped for a link behind that has none of what is trusted where the
+// link leads.
+func TestServerFolderIsTheOneChecked(t *testing.T) {
+	t.Parallel()
+	real, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, link := outsideTemp(t), filepath.Join(real, "sub")
+	settings := filepath.Join(out, ".claude", "settings.json")
+	if err := errors.Join(os.Symlink(out, link), os.Mkdir(filepath.Dir(settings), 0o700), os.WriteFile(settings,
+		[]byte(`{"permissions":{"allow":["Edit"]}}`), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	open := func(in ...string) *App {
+		a, err := Open(t.Context(), Env{
+			Lookup: func(name string) (string, bool) { return home, name == "TROUPE_HOME" },
+			Now:    time.Now, Log: slog.New(slog.DiscardHandler), Version: "test", Folders: in,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	owner := open()
+	p, err := readPolicy(owner, out, true)
+	if err != nil || !p.trusted() {
+		t.Fatal("the owner does not trust it", err)
+	}
+	if err := owner.Close(); err != nil {
+		t.Fatal(err)
+	}
+	a := open(real)
+	defer func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	operator := a.As(troupe.Caller{Name: "bob", Right: troupe.RightOperator, Surface: troupe.SurfaceServer})
+	const outside = "is in none of these"
+	b := wire.Begin{Prompt: "go", Cwd: link, Model: "script:s.yaml"}
+	if _, err := operator.Begin(t.Context(), b); err == nil || !strings.Contains(err.Error(), outside) {
+		t.Errorf("it begins: %v", err)
+	}
+	if _, err := operator.Server().Schedules().SetSchedule(t.Context(), wire.ScheduleTerms{Name: "x", When: wire.When{EveryMS: 3_600_000},
+		Begin: b}); err == nil || !strings.Contains(err.Error(), outside) {
+		t.Errorf("it is scheduled: %v", err)
+	}
+	if _, err := operator.Setup().Workspaces().Worktrees(t.Context(), wire.WorktreeQuery{Cwd: link}); err == nil ||
+		!strings.Contains(err.Error(), outside) {
+		t.Errorf("worktrees are listed: %v", err)
+	}
+	if p, err := a.policyOf(link); err == nil {
+		t.Errorf("what stands there holds in its place, trusted: %v", p.trusted())
+	}
+}

@@ -12,7 +12,6 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/memory"
 	"github.com/troupe-dev/troupe/internal/wire"
-	"github.com/troupe-dev/troupe/internal/workspace"
 )
 
 // Memories lists what agents have kept that work in a folder.
@@ -49,7 +48,7 @@ func (a setup) Memories(_ context.Context, q wire.MemoryQuery) ([]wire.Memory, e
 
 // memoriesOf are the memories that a query is about.
 func (a setup) memoriesOf(q wire.MemoryQuery) ([]memory.Kept, memory.Places, error) {
-	cwd, err := workspace.Resolve("", q.Cwd)
+	cwd, err := folderOf(a.app, q.Cwd)
 	if err != nil {
 		return nil, memory.Places{}, err
 	}

@@ -47,11 +47,10 @@ func (a runs) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
 
 // beginnable is what is to begin with its folder by its real name and without secrets. What cannot begin is refused.
 func beginnable(a *App, b wire.Begin, resumes bool) (wire.Begin, error) {
-	base := ""
+	cwd, err := folderOf(a, b.Cwd)
 	if resumes {
-		base = "/" // it has its folder
+		cwd, err = workspace.Resolve("/", b.Cwd) // it has its folder
 	}
-	cwd, err := workspace.Resolve(base, b.Cwd)
 	if err != nil {
 		return b, err
 	}

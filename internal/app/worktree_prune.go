@@ -10,7 +10,6 @@ import (
 	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/wire"
-	"github.com/troupe-dev/troupe/internal/workspace"
 	"github.com/troupe-dev/troupe/internal/workspace/worktree"
 )
 
@@ -57,7 +56,7 @@ func (a worktrees) PruneWorktrees(ctx context.Context, p wire.WorktreePrune) ([]
 
 // sweep removes what agents that changed nothing have left. One that is at work may yet go back to its folder.
 func (l looking) sweep(ctx context.Context, folder string, all bool) error {
-	cwd, err := workspace.Resolve("", folder)
+	cwd, err := folderOf(l.app, folder)
 	if err != nil {
 		return err
 	}

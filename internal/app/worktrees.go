@@ -13,7 +13,6 @@ import (
 	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/wire"
-	"github.com/troupe-dev/troupe/internal/workspace"
 	"github.com/troupe-dev/troupe/internal/workspace/worktree"
 )
 
@@ -269,7 +268,7 @@ func (l looking) rows(ctx context.Context, q wire.WorktreeQuery) ([]worktree.Row
 	if q.All {
 		return list(ctx, "")
 	}
-	cwd, err := workspace.Resolve("", q.Cwd)
+	cwd, err := folderOf(l.app, q.Cwd)
 	if err != nil {
 		return nil, err
 	}

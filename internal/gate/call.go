@@ -196,6 +196,9 @@ func closedIn(c *call, closed func(path string) (why string)) string {
 		names = append(names, t.name)
 	}
 	for _, name := range names {
+		if name == "" { // it is no file, or no one knows which: the kernel holds that
+			continue
+		}
 		if why := closed(name); why != "" {
 			return rule.Visible(name) + " stays as it is: " + why
 		}

@@ -48,6 +48,30 @@ func TestClosed(t *testing.T) {
 	}
 }
 
+// TestClosedIsOfFiles: what a command writes to no file, or to one whose name no one knows yet, is no closed place: the
+// kernel holds the latter.
+func TestClosedIsOfFiles(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]troupe.Effect{
+		"ls 2>/dev/null": troupe.Allow, "ls >/dev/null 2>&1": troupe.Allow, "echo x > /dev/stderr": troupe.Allow,
+		"sh -c 'ls 2>/dev/null'": troupe.Allow, "ls > $(mktemp)": troupe.Allow, "ls > /elsewhere": troupe.Deny,
+		"ls 2>/dev/null > /elsewhere": troupe.Deny,
+	} {
+		q := query("Bash", bash(command), allows(t, "Bash")...)
+		q.Levels = []troupe.Level{troupe.LevelReadOnly, troupe.LevelWorkspace}
+		q.Resolve = func(path string) string { return strings.Replace(path, "/dev/std", "/proc/self/fd/", 1) }
+		q.Closed = func(path string) string {
+			if troupe.Within(path, "/proj") {
+				return ""
+			}
+			return "it is outside"
+		}
+		if d := Decide(q); d.Effect != want {
+			t.Errorf("%s: %s, %s", command, d.Effect, d.Why)
+		}
+	}
+}
+
 // TestClosedInBypass: a session whose commands are held to its folder is held there with its tools, whatever its mode.
 func TestClosedInBypass(t *testing.T) {
 	t.Parallel()

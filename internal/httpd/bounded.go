@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
@@ -32,12 +33,14 @@ func boundTo(a api.API, in folders, checkouts string) api.API {
 	return bounded{a, in}
 }
 
-// has reports whether a session's folder is one of the server's. One that is gone is judged by its name.
+// has reports whether a session's folder is one of the server's: by the name with which the session was born, so that it
+// is seen and stopped whatever stands there by now, or by where that leads.
 func (b bounded) has(cwd string) bool {
-	if real, err := filepath.EvalSymlinks(cwd); err == nil {
-		cwd = real
+	if troupe.WithinAny(cwd, b.in) {
+		return true
 	}
-	return troupe.WithinAny(cwd, b.in)
+	real, err := filepath.EvalSymlinks(cwd)
+	return err == nil && troupe.WithinAny(real, b.in)
 }
 
 // hasSession reports whether a session is one of the server's.
@@ -76,11 +79,27 @@ func isGone(err error) bool { return errors.Is(err, troupe.ErrNotFound) }
 
 func (b bounded) Find(ctx context.Context, ref, cwd string) (wire.Session, error) {
 	s, err := b.API.Find(ctx, ref, cwd)
-	if err == nil && !b.has(s.Cwd) {
-		return wire.Session{}, &troupe.UserError{Problem: fmt.Sprintf("this server has no session %.80q", ref),
-			Hint: "`troupe sessions` lists those that it has.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
+	first, _, below := strings.Cut(ref, "/")
+	gone, unclear := isGone(err), errors.Is(err, troupe.ErrAmbiguous)
+	switch {
+	case err == nil && b.has(s.Cwd), err != nil && !gone && !unclear, gone && ref == "main":
+		return s, err
+	case err != nil && below:
+		if _, outside := b.Find(ctx, first, cwd); outside == nil {
+			return s, err
+		}
+	case unclear: // the error would name those of others
+		return s, &troupe.UserError{Problem: fmt.Sprintf("%.80q may mean several sessions", ref), Code: troupe.ExitUsage,
+			Hint: "Give more of the id: `troupe sessions` lists those that this server has.", Err: troupe.ErrAmbiguous}
 	}
-	return s, err
+	return wire.Session{}, noneOf("session", ref)
+}
+
+// noneOf says that a server has none of a name, whether or not there is one elsewhere.
+func noneOf(what, name string) error {
+	return &troupe.UserError{Problem: fmt.Sprintf("this server has no %s %.80q", what, name),
+		Hint: fmt.Sprintf("`troupe %ss` lists those that it has.", what), Code: troupe.ExitUsage,
+		Err: troupe.ErrNotFound}
 }
 
 // List reads on until a page is full of what the server has.
@@ -148,23 +167,39 @@ func (b bounded) Request(ctx context.Context, id string) (wire.Request, error) {
 		if err != nil {
 			return wire.Request{}, err
 		}
-		if len(all) == 1 {
-			id = all[0].ID
+		if len(all) != 1 {
+			return wire.Request{}, oneOf(len(all))
 		}
+		id = all[0].ID
 	}
 	r, err := b.API.Request(ctx, id)
-	if err != nil {
-		return r, err
-	}
-	has, err := b.hasSession(ctx, r.Root)
-	if err == nil && !has {
-		err = &troupe.UserError{Problem: fmt.Sprintf("this server has no request %.80q", id),
-			Hint: "`troupe requests` lists those that it has.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
-	}
-	if err != nil {
+	of := r.Root
+	if isGone(err) { // what became of it is told to those who may know of its session
+		session, _, _ := strings.Cut(id, ".")
+		if s, outside := b.Find(ctx, session, ""); outside == nil {
+			of = s.ID
+		}
+	} else if err != nil {
 		return wire.Request{}, err
 	}
-	return r, nil
+	switch has, gone := b.hasSession(ctx, of); {
+	case gone != nil && !isGone(gone):
+		return wire.Request{}, gone
+	case !has:
+		return wire.Request{}, noneOf("request", id)
+	}
+	return r, err
+}
+
+// oneOf says that there is not just one open request.
+func oneOf(n int) error {
+	out := &troupe.UserError{Problem: "no request is open", Hint: "`troupe requests` lists them as they come.",
+		Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
+	if n > 0 {
+		out.Problem, out.Hint = fmt.Sprintf("%d requests are open", n), "Name one of them: `troupe requests` lists them."
+		out.Err = troupe.ErrAmbiguous
+	}
+	return out
 }
 
 func (b bounded) Answer(ctx context.Context, id string, a wire.Answer) error {
@@ -214,8 +249,7 @@ func (w boundedWorkspaces) check(ctx context.Context, q wire.WorktreeQuery) erro
 	all, err := w.Workspaces.Worktrees(ctx, q)
 	for _, x := range all {
 		if !w.b.has(x.Of) {
-			return &troupe.UserError{Problem: fmt.Sprintf("this server has no worktree %.80q", q.Name),
-				Hint: "`troupe worktrees` lists those that it has.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
+			return noneOf("worktree", q.Name)
 		}
 	}
 	return err

@@ -9,15 +9,11 @@ import (
 )
 
 // TestElsewhere: to the users of a server there are no sessions but those that work in its folders, by whatever verb,
-// admins included; a folder that has become a link out of these is where it leads.
+// admins included, and one that there is gets the same answer as one that there is not.
 func TestElsewhere(t *testing.T) {
 	t.Parallel()
 	dir := realDir(t)
 	w, s := listenFor(t, Address{Folders: []string{dir}})
-	link := filepath.Join(dir, "sub")
-	if err := os.Symlink(realDir(t), link); err != nil {
-		t.Fatal(err)
-	}
 	const one = "/v1/sessions/7k3f00000000"
 	calls := []struct{ method, path, body string }{
 		{"GET", one, ""}, {"GET", "/v1/sessions/7k3f", ""}, {"GET", "/v1/sessions/main", ""},
@@ -31,7 +27,7 @@ func TestElsewhere(t *testing.T) {
 		{"GET", "/v1/sessions?parent=7k3f00000000", ""}, {"GET", "/v1/requests?root=7k3f00000000", ""},
 		{"GET", one + "/tasks", ""},
 	}
-	for _, cwd := range []string{filepath.Dir(dir), dir + "else", link} {
+	for _, cwd := range []string{filepath.Dir(dir), dir + "else"} {
 		w.Settle(cwd)
 		before := len(w.Calls())
 		for _, x := range calls {
@@ -49,6 +45,14 @@ func TestElsewhere(t *testing.T) {
 			t.Errorf("in %s: done was %v", cwd, did[before:])
 		}
 	}
+	w.Settle(filepath.Dir(dir))
+	for _, there := range []string{"7k3f00000000", "7k3f", "7k3f00000000/none"} {
+		_, have := callAt(t, s, "viewer", "GET", "/v1/sessions/"+strings.ReplaceAll(there, "/", "%2F"), "")
+		_, none := callAt(t, s, "viewer", "GET", "/v1/sessions/nowhere", "")
+		if have = strings.Replace(have, there, "nowhere", 1); have != none {
+			t.Errorf("who asks for %s is told %s\nand for none %s", there, have, none)
+		}
+	}
 	if status, body := callAt(t, s, "viewer", "GET", "/v1/model?name=script:/etc/passwd",
 		""); status != http.StatusForbidden {
 		t.Errorf("a viewer has a file read: %d %s", status, body)
@@ -60,6 +64,31 @@ func TestElsewhere(t *testing.T) {
 	if status, body := callAt(t, s, "viewer", "GET", "/v1/requests", ""); status != http.StatusOK ||
 		!strings.Contains(body, "7k3f") {
 		t.Errorf("the requests there: %d %s", status, body)
+	}
+}
+
+// TestSwappedFolder: a session whose folder has become a link out of the server's folders is seen as before, and stopped.
+func TestSwappedFolder(t *testing.T) {
+	t.Parallel()
+	dir := realDir(t)
+	w, s := listenFor(t, Address{Folders: []string{dir}})
+	link := filepath.Join(dir, "sub")
+	if err := os.Symlink(realDir(t), link); err != nil {
+		t.Fatal(err)
+	}
+	w.Settle(link)
+	const one = "/v1/sessions/7k3f00000000"
+	for path, token := range map[string]string{"": "viewer", "/tree": "viewer", "/stop": "operator"} {
+		method := "GET"
+		if token != "viewer" {
+			method = "POST"
+		}
+		if status, body := callAt(t, s, token, method, one+path, "{}"); status >= http.StatusBadRequest {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
+	if _, body := callAt(t, s, "admin", "GET", "/v1/sessions", ""); !strings.Contains(body, "7k3f") {
+		t.Errorf("listed are %s", body)
 	}
 }
 

@@ -102,6 +102,34 @@ func TestNoRuleAnswers(t *testing.T) {
 	})
 }
 
+// TestWhoApproves: a plan is approved by the owner of the home or by a user of a server who may answer, and by no one else.
+func TestWhoApproves(t *testing.T) {
+	t.Parallel()
+	for right, may := range map[troupe.Right]bool{troupe.RightOwner: true, troupe.RightOperator: true,
+		troupe.RightAdmin: true, troupe.RightViewer: false, troupe.RightParent: false, troupe.RightSystem: false} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			p := h.start(plays{"main": {call("Enter:"), call("Exit:"), say("ok")}}.reply, func(p *process) {
+				p.deps = withPlans
+				p.settings.AskFor = time.Hour
+			}).beginAs(troupe.Caps{}, func(b *fleet.Birth) {
+				b.Profile.Mode = ""
+				b.Profile.Tools = append(b.Profile.Tools, "Enter", "Exit")
+			})
+			pass(time.Minute)
+			m := allow(h.root, 2, 0, troupe.Allow)
+			m.Caller = &troupe.Caller{Name: "ann", Right: right, Surface: troupe.SurfaceServer}
+			p.send(m)
+			p.end()
+			got := h.result(h.root, 2, 0)
+			if approved := strings.Contains(got, "approved the plan"); approved != may {
+				t.Errorf("%s: %s", right, got)
+			}
+			h.checkTree()
+		})
+	}
+}
+
 // TestPlanIsBounded: a plan that no person would read is not put before one, and neither is none.
 func TestPlanIsBounded(t *testing.T) {
 	t.Parallel()

@@ -96,6 +96,8 @@ func (f Fingerprint) Lines() []string {
 // Subject is the folder to look at, and what has to be known to judge it.
 type Subject struct {
 	Folder string // absolute
+	// Fixed: it is no link and lies behind none, and one that does by now is another folder.
+	Fixed bool
 	// Root is the outermost folder that links may lead to, such as the repository's; "" is Folder.
 	Root string
 	Home string // the user's, "" if there is none
@@ -129,6 +131,9 @@ func examine(s Subject) (Fingerprint, error) {
 	dir, err := filepath.EvalSymlinks(s.Folder)
 	if err != nil {
 		return Fingerprint{}, fmt.Errorf("look at what is in %s: %w", s.Folder, err)
+	}
+	if s.Fixed && dir != s.Folder {
+		return Fingerprint{}, fmt.Errorf("look at what is in %s: it leads to %s by now", s.Folder, dir)
 	}
 	top, below := dir, "."
 	if outer := resolve(s.Root); outer != "" && troupe.Within(dir, outer) {

@@ -225,7 +225,7 @@ func (f *fold) requestAnswered(b troupe.RequestAnswered) error {
 			c.Granted = append(slices.Clip(c.Granted), c.Request.Wants...)
 		}
 	}
-	person := b.Mail != "" && b.Caller != nil && b.Caller.Right == troupe.RightOwner
+	person := b.Mail != "" && b.Caller != nil && b.Caller.Right.Answers()
 	f.s.refused.answered = f.s.refused.answered || person
 	midway := c.Request.Midway()
 	f.settleRequest(c, b.Answer())

@@ -251,6 +251,7 @@ func (p *People) Change(ctx context.Context, c wire.UserChange) (out wire.UserCh
 			return out, err
 		}
 		u, known := users[c.Name]
+		had := hasAdmin(users)
 		switch {
 		case !known && (c.Remove || c.Right == ""):
 			return out, &troupe.UserError{Problem: fmt.Sprintf("there is no user %q", c.Name),
@@ -270,7 +271,7 @@ func (p *People) Change(ctx context.Context, c wire.UserChange) (out wire.UserCh
 			u.Right = cmp.Or(c.Right, u.Right)
 			users[c.Name] = u
 		}
-		if known && !hasAdmin(users) {
+		if had && !hasAdmin(users) {
 			return out, &troupe.UserError{Problem: fmt.Sprintf("%q is the only admin, and stays that", c.Name),
 				Hint: "Make another user an admin first.", Code: troupe.ExitUsage, Err: troupe.ErrBlocked}
 		}

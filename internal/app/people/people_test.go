@@ -378,6 +378,18 @@ func TestWhose(t *testing.T) {
 	}
 }
 
+// TestNoAdmin: where there is no admin, no one is the only one: users are invited, changed and removed all the same.
+func TestNoAdmin(t *testing.T) {
+	t.Parallel()
+	p, _, _ := fresh(t)
+	for _, c := range []wire.UserChange{{Name: "zz", Right: troupe.RightOperator}, {Name: "zz", Invite: true},
+		{Name: "zz", Right: troupe.RightViewer}, {Name: "zz", Remove: true}} {
+		if _, err := p.Change(t.Context(), c); err != nil {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
 // TestLastAdmin: an admin stays, whatever two admins do at once.
 func TestLastAdmin(t *testing.T) {
 	t.Parallel()
