@@ -134,7 +134,7 @@ func keptFor(g *guard) []string {
 func folderOf(a *App, named string) (string, error) {
 	cwd, err := workspace.Resolve("", named)
 	in := a.env.Folders
-	if err != nil || len(in) == 0 || troupe.WithinAny(cwd, in) {
+	if err != nil || len(in) == 0 || troupe.WithinAny(cwd, in) || checkoutsOf(a).Has(cwd) {
 		return cwd, err
 	}
 	return "", &troupe.UserError{Problem: fmt.Sprintf("this server has agents work in %s, and %.200q leads to %.200q, "+
