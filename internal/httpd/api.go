@@ -23,6 +23,9 @@ const (
 	maxMessage = 32 << 20 // words and pictures: more than any provider takes in one request
 	maxBody    = 1 << 20  // anything else
 	pageLimit  = 200
+	// mostItems is how many values a list may have that is sent, such as rules: more than any person writes, and few
+	// enough that what compares each with each is done within a second.
+	mostItems = 1000
 )
 
 // Target is the {id} of a path.
@@ -46,6 +49,7 @@ type operations struct {
 	// streaming bounds a context by the life of the server's streams.
 	streaming func(context.Context) (context.Context, context.CancelFunc)
 	open      open
+	looks     looks
 	large     chan struct{} // holds one for each large body that is being read
 }
 
@@ -130,6 +134,7 @@ func (o *operations) describe(mux *http.ServeMux) *huma.OpenAPI {
 		RejectUnknownQueryParameters: true, // a misspelt one would be as good as none
 	})
 	o.open.of, o.large = make(map[string]int), make(chan struct{}, mostLarge)
+	o.looks.of, o.looks.all = make(map[string]*turns), make(chan struct{}, mostLooksAll)
 	o.sessions(h)
 	o.events(h)
 	o.runs(h)
@@ -161,10 +166,15 @@ func (o *operations) describe(mux *http.ServeMux) *huma.OpenAPI {
 	return h.OpenAPI()
 }
 
-// addRefs adds to out the names of the schemas that s holds, at any depth.
+// addRefs adds to out the names of the schemas that s holds, at any depth, and bounds the lists among them.
 func addRefs(schemas map[string]*huma.Schema, s *huma.Schema, out map[string]bool) {
 	if s == nil {
 		return
+	}
+	if s.Items != nil && s.MaxItems == nil {
+		most := mostItems
+		s.MaxItems = &most
+		s.PrecomputeMessages()
 	}
 	if name := path.Base(s.Ref); s.Ref != "" && !out[name] {
 		out[name] = true
@@ -185,6 +195,9 @@ func (o *operations) operation(h huma.API, id string) huma.Operation {
 	between := huma.Middlewares{permit(h, r.Needs)}
 	if r.Large {
 		most, between = maxMessage, append(between, o.fewLarge(h))
+	}
+	if (r.Method == http.MethodGet || r.Needs == troupe.RightViewer) && id != "wait" {
+		between = append(between, o.fewLooks(h, id))
 	}
 	if id == wire.SignInRoute {
 		about, between = "Without a token. At a server alone.", nil
