@@ -30,7 +30,35 @@ const (
 
 // Target is the {id} of a path.
 type Target struct {
+	meant
+
 	ID string `path:"id" maxLength:"1024" example:"7k3f" doc:"A session: its id, the beginning of one, a name, or a path such as main/Auth Explorer (as one segment: main%2FAuth%20Explorer)"`
+}
+
+// meant is of whom or what a caller named, whose whole id stands in the place of that once it is known.
+type meant struct {
+	typed   string
+	session troupe.SessionID
+}
+
+// naming is what is sent that names a session, or something of one.
+type naming interface {
+	// resolve finds out what is named. What is not there stays as it was: the verb says so.
+	resolve(ctx context.Context, a api.API) *meant
+}
+
+func (t *Target) resolve(ctx context.Context, a api.API) *meant {
+	if s, err := session(ctx, a, t.ID); err == nil && t.session == "" {
+		t.meant, t.ID = meant{t.ID, s.ID}, string(s.ID)
+	}
+	return &t.meant
+}
+
+func (r *Asked) resolve(ctx context.Context, a api.API) *meant {
+	if x, err := a.Request(ctx, r.id()); err == nil && r.session == "" {
+		r.meant, r.Request = meant{r.Request, x.Session}, x.ID
+	}
+	return &r.meant
 }
 
 // body is an answer of one value.
@@ -66,13 +94,24 @@ func permit(h huma.API, needs troupe.Right) func(huma.Context, func(huma.Context
 
 // noted has noted what a user of a server is about to do, unless they only look. end notes what came of it.
 func (o *operations) noted(ctx context.Context, verb string, in any) (end func(context.Context, error), err error) {
-	r := wire.RouteOf(verb)
-	if o.acts == nil || r.Method == http.MethodGet || r.Needs == troupe.RightViewer && verb != "revoke" {
+	if !o.notes(verb) {
 		return func(context.Context, error) {}, nil
 	}
 	c := caller(ctx)
 	about, with := wire.Told(in)
-	return o.acts.Begin(ctx, wire.Act{By: c.Name, Right: c.Right, Token: c.Token, Verb: verb, About: about, With: with})
+	act := wire.Act{By: c.Name, Right: c.Right, Token: c.Token, Verb: verb, About: about, With: with}
+	if n, ok := in.(naming); ok && c.Surface == troupe.SurfaceServer {
+		if m := n.resolve(ctx, boundTo(o.bind(c), o.in)); m.session != "" {
+			act.About, act.Session = wire.Cut(m.typed), m.session
+		}
+	}
+	return o.acts.Begin(ctx, act)
+}
+
+// notes reports whether it is noted who uses a verb: those that only look are not.
+func (o *operations) notes(verb string) bool {
+	r := wire.RouteOf(verb)
+	return o.acts != nil && r.Method != http.MethodGet && (r.Needs != troupe.RightViewer || verb == "revoke")
 }
 
 // as is the use cases for who makes a request, if they may send with the verb what they do. In is a pointer to that.

@@ -161,7 +161,7 @@ func TestWhoDoesNotRead(t *testing.T) {
 		}
 		synctest.Wait()
 		began := time.Now()
-		status, b, err := read(dial("viewer", "POST", "/v1/worktrees", "{}"))
+		status, b, err := read(dial("viewer", "POST", "/v1/worktrees", `{"cwd":"/src"}`))
 		if err != nil || status != http.StatusTooManyRequests || time.Since(began) != largeWait ||
 			!strings.Contains(string(b), "4 answers") || asked.Load() != mostLooks {
 			t.Errorf("one more: %d %s, %v, after %v; %d were made", status, b, err, time.Since(began), asked.Load())
