@@ -312,11 +312,12 @@ func (a machine) Rules(ctx context.Context, place wire.Place) (wire.RuleList, er
 		return wire.RuleList{}, err
 	}
 	out := wire.RuleList{Mode: granted.Mode, Levels: g.box.Levels(),
-		Untrusted: len(p.trust.Questions) > 0 && !r.Trust, Rules: ruleRows(tools, granted)}
-	if out.Untrusted {
-		if out.Without, err = a.without(tools, p, r.Cwd); err != nil {
-			return wire.RuleList{}, err
-		}
+		Untrusted: len(p.trust.Questions) > 0 && !r.Trust, Warnings: warnings}
+	if out.Rules, err = ruleRows(ctx, tools, granted, &out); err == nil && out.Untrusted {
+		out.Without, err = a.without(ctx, tools, p, r.Cwd, &out)
+	}
+	if err != nil {
+		return wire.RuleList{}, err
 	}
 	for _, h := range p.all.Hidden().Entries() {
 		out.Hidden = append(out.Hidden, wire.Kept{Path: h.Glob, Why: h.Why})
@@ -328,7 +329,6 @@ func (a machine) Rules(ctx context.Context, place wire.Place) (wire.RuleList, er
 	for _, h := range config.Protect([]string{r.Cwd}, a.app.dirs, p.settings.Sandbox.DenyWrite, run...).Guards() {
 		out.Protected = append(out.Protected, wire.Kept{Path: h.Glob, Why: h.Why})
 	}
-	out.Warnings = warnings
 	gr, err := g.folder(session.Place{Cwd: r.Cwd})
 	if err != nil {
 		return wire.RuleList{}, err
@@ -343,7 +343,8 @@ func (a machine) Rules(ctx context.Context, place wire.Place) (wire.RuleList, er
 }
 
 // without are the rules of a folder that do not count because it is not trusted.
-func (a machine) without(tools *gate.Tools, p *policy, folder string) ([]wire.RuleRow, error) {
+func (a machine) without(ctx context.Context, tools *gate.Tools, p *policy, folder string,
+	to *wire.RuleList) ([]wire.RuleRow, error) {
 	now, err := a.app.rules(p, folder)
 	if err != nil {
 		return nil, err
@@ -355,14 +356,19 @@ func (a machine) without(tools *gate.Tools, p *policy, folder string) ([]wire.Ru
 		return nil, err
 	}
 	all = slices.DeleteFunc(all, func(r troupe.Rule) bool { return slices.Contains(now, r) })
-	return ruleRows(tools, troupe.Authority{Rules: all}), nil
+	return ruleRows(ctx, tools, troupe.Authority{Rules: all}, to)
 }
 
-// ruleRows are the rules of an authority in the order in which they count.
-func ruleRows(tools *gate.Tools, granted troupe.Authority) []wire.RuleRow {
+// ruleRows are the rules of an authority in the order in which they count. A list is told what was not looked at.
+func ruleRows(ctx context.Context, tools *gate.Tools, granted troupe.Authority, to *wire.RuleList) ([]wire.RuleRow,
+	error) {
 	out := []wire.RuleRow{}
-	for _, s := range gate.InForce([]gate.Layer{tools.LayerOf(profile.Main, troupe.Profile{Source: troupe.BuiltIn},
-		granted, true, false)}) {
+	all, whole, err := gate.Compared(ctx, []gate.Layer{tools.LayerOf(profile.Main,
+		troupe.Profile{Source: troupe.BuiltIn}, granted, true, false)})
+	if !whole && err == nil {
+		to.Warnings = append(to.Warnings, fmt.Sprintf("%d rules are too many to say which of them never decide", len(all)))
+	}
+	for _, s := range all {
 		row := wire.RuleRow{Effect: s.Rule.Effect, Rule: s.Rule.Text, Source: s.Rule.Source, Meaning: s.Means,
 			Problem: s.Problem, Shadows: s.Shadows, Managed: s.Managed}
 		if s.ShadowedBy != "" {
@@ -370,5 +376,5 @@ func ruleRows(tools *gate.Tools, granted troupe.Authority) []wire.RuleRow {
 		}
 		out = append(out, row)
 	}
-	return out
+	return out, err
 }

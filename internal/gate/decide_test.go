@@ -355,7 +355,9 @@ func FuzzDecide(f *testing.F) {
 			if above := Decide(parent); openness(above) < openness(d) {
 				t.Errorf("more than its parent: %+v, %+v", d, above)
 			}
-			InForce(q.Chain)
+			if _, _, err := Compared(t.Context(), q.Chain); err != nil {
+				t.Error(err)
+			}
 			if d = WithoutAsker(d); d.Effect != troupe.Allow && d.Effect != troupe.Deny || d.Why == "" {
 				t.Errorf("%+v", d)
 			}

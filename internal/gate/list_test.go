@@ -1,6 +1,8 @@
 package gate
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -30,8 +32,16 @@ func TestInForce(t *testing.T) {
 			"deny WebFetch(domain:a.b.c)", "deny WebFetch(domain:*.c)", "deny mcp__s__t", "deny mcp__s",
 			"allow Agent(Plan)", "allow Bash(npm*)")},
 	}
+	inForce := func(chain []Layer) []Listed {
+		t.Helper()
+		all, whole, err := Compared(t.Context(), chain)
+		if err != nil || !whole {
+			t.Fatal(whole, err)
+		}
+		return all
+	}
 	var got []string
-	for _, s := range InForce(chain) {
+	for _, s := range inForce(chain) {
 		line := fmt.Sprintf("%s %s: %s", s.Rule.Effect, s.Rule.Text, s.Means)
 		if s.ShadowedBy != "" {
 			line += " < " + s.ShadowedBy
@@ -68,16 +78,39 @@ allow Bash(npm*): allows commands that begin with npm < deny Bash(x`
 	// What is denied for a child is not denied for its parent.
 	above := []Layer{{Rules: rules("allow Bash(lint)")}, {Rules: rules("deny Bash(lint)", "allow Bash(lint)")}}
 	for i, want := range []string{"", "", "deny Bash(lint)"} {
-		if s := InForce(above)[i]; s.ShadowedBy != want {
+		if s := inForce(above)[i]; s.ShadowedBy != want {
 			t.Errorf("%+v", s)
 		}
 	}
 	// Without the broken rule, the wider of two rules shadows the narrower one.
 	chain[0].Rules = chain[0].Rules[:2]
-	for _, s := range InForce(chain) {
+	for _, s := range inForce(chain) {
 		if s.Rule.Text == "Bash(npm run test)" && s.ShadowedBy != "allow Bash(npm run:*)" {
 			t.Errorf("%+v", s)
 		}
+	}
+}
+
+// TestManyRules: what is compared is bounded, and ends with who asked.
+func TestManyRules(t *testing.T) {
+	t.Parallel()
+	chain := []Layer{{Agent: "main"}}
+	for i := range mostCompared + 1 {
+		r, _ := ParseRule(troupe.Rule{Effect: troupe.Deny, Text: fmt.Sprintf("Read(x%d)", i), Source: "s"})
+		chain[0].Rules = append(chain[0].Rules, r)
+	}
+	all, whole, err := Compared(t.Context(), chain)
+	if len(all) != mostCompared+1 || whole || err != nil {
+		t.Errorf("%d are listed, whole %v, %v", len(all), whole, err)
+	}
+	chain[0].Rules = chain[0].Rules[1:]
+	if all, whole, err := Compared(t.Context(), chain); len(all) != mostCompared || !whole || err != nil {
+		t.Errorf("%d are listed, whole %v, %v", len(all), whole, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := Compared(ctx, chain); !errors.Is(err, context.Canceled) {
+		t.Errorf("who asked has gone: %v", err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api/apitest"
 	"github.com/troupe-dev/troupe/internal/app/audit"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/store/memstore"
@@ -99,6 +100,42 @@ func TestActs(t *testing.T) {
 	}
 	if got := acts(); len(got) != seen+1 || got[0].Verb != "sign-in" || got[0].About != "laptop" {
 		t.Errorf("of a login is noted %+v", got[0])
+	}
+}
+
+// TestActsNameWhatIsMeant: whatever a session or a request is called, its id is noted beside, and found by it.
+func TestActsNameWhatIsMeant(t *testing.T) {
+	t.Parallel()
+	log, dir := audit.New(memstore.New(memstore.Options{}).Open(), time.Now), realDir(t)
+	w, at := listenFor(t, Address{Folders: []string{dir}, Acts: log})
+	w.Settle(dir)
+	for _, x := range []struct{ method, path, body, about string }{
+		{"POST", "/v1/sessions/main/stop", "{}", "main"},
+		{"POST", "/v1/sessions/7k3f/stop", "{}", "7k3f"},
+		{"POST", "/v1/sessions/job/mode", `{"mode":"plan"}`, "job"},
+		{"POST", "/v1/sessions/7k3f00000000/stop", "{}", "7k3f00000000"},
+		{"DELETE", "/v1/sessions/job", "", "job"},
+		{"POST", "/v1/requests/9m/answer", `{"allow":true}`, "9m"},
+	} {
+		if status, body := callAt(t, at, "operator", x.method, x.path, x.body); status >= 300 {
+			t.Fatal(x.path, status, body)
+		}
+		of := apitest.Root
+		if strings.Contains(x.path, "requests") {
+			of = apitest.Child // who asks
+		}
+		all, err := log.Acts(t.Context(), wire.ActQuery{About: string(of), Limit: 1})
+		if err != nil || len(all) != 1 || all[0].About != x.about || all[0].Session != of {
+			t.Errorf("%s: noted is %+v, %v", x.path, all, err)
+		}
+	}
+	const gone = "/v1/sessions/nothere/stop"
+	if status, body := callAt(t, at, "operator", "POST", gone, "{}"); status != http.StatusNotFound {
+		t.Errorf("%d %s", status, body)
+	}
+	if all, err := log.Acts(t.Context(), wire.ActQuery{Limit: 1}); err != nil || all[0].About != "nothere" ||
+		all[0].Session != "" {
+		t.Errorf("what is not there: %+v, %v", all, err)
 	}
 }
 

@@ -23,11 +23,42 @@ const (
 	maxMessage = 32 << 20 // words and pictures: more than any provider takes in one request
 	maxBody    = 1 << 20  // anything else
 	pageLimit  = 200
+	// mostItems is how many values a list may have that is sent, such as rules: more than any person writes, and few
+	// enough that what compares each with each is done within a second.
+	mostItems = 1000
 )
 
 // Target is the {id} of a path.
 type Target struct {
+	meant
+
 	ID string `path:"id" maxLength:"1024" example:"7k3f" doc:"A session: its id, the beginning of one, a name, or a path such as main/Auth Explorer (as one segment: main%2FAuth%20Explorer)"`
+}
+
+// meant is of whom or what a caller named, whose whole id stands in the place of that once it is known.
+type meant struct {
+	typed   string
+	session troupe.SessionID
+}
+
+// naming is what is sent that names a session, or something of one.
+type naming interface {
+	// resolve finds out what is named. What is not there stays as it was: the verb says so.
+	resolve(ctx context.Context, a api.API) *meant
+}
+
+func (t *Target) resolve(ctx context.Context, a api.API) *meant {
+	if s, err := session(ctx, a, t.ID); err == nil && t.session == "" {
+		t.meant, t.ID = meant{t.ID, s.ID}, string(s.ID)
+	}
+	return &t.meant
+}
+
+func (r *Asked) resolve(ctx context.Context, a api.API) *meant {
+	if x, err := a.Request(ctx, r.id()); err == nil && r.session == "" {
+		r.meant, r.Request = meant{r.Request, x.Session}, x.ID
+	}
+	return &r.meant
 }
 
 // body is an answer of one value.
@@ -49,6 +80,7 @@ type operations struct {
 	// streaming bounds a context by the life of the server's streams.
 	streaming func(context.Context) (context.Context, context.CancelFunc)
 	open      open
+	looks     looks
 	large     chan struct{} // holds one for each large body that is being read
 }
 
@@ -65,13 +97,24 @@ func permit(h huma.API, needs troupe.Right) func(huma.Context, func(huma.Context
 
 // noted has noted what a user of a server is about to do, unless they only look. end notes what came of it.
 func (o *operations) noted(ctx context.Context, verb string, in any) (end func(context.Context, error), err error) {
-	r := wire.RouteOf(verb)
-	if o.acts == nil || r.Method == http.MethodGet || r.Needs == troupe.RightViewer && verb != "revoke" {
+	if !o.notes(verb) {
 		return func(context.Context, error) {}, nil
 	}
 	c := caller(ctx)
 	about, with := wire.Told(in)
-	return o.acts.Begin(ctx, wire.Act{By: c.Name, Right: c.Right, Token: c.Token, Verb: verb, About: about, With: with})
+	act := wire.Act{By: c.Name, Right: c.Right, Token: c.Token, Verb: verb, About: about, With: with}
+	if n, ok := in.(naming); ok && c.Surface == troupe.SurfaceServer {
+		if m := n.resolve(ctx, boundTo(o.bind(c), o.in, o.checkouts)); m.session != "" {
+			act.About, act.Session = wire.Cut(m.typed), m.session
+		}
+	}
+	return o.acts.Begin(ctx, act)
+}
+
+// notes reports whether it is noted who uses a verb: those that only look are not.
+func (o *operations) notes(verb string) bool {
+	r := wire.RouteOf(verb)
+	return o.acts != nil && r.Method != http.MethodGet && (r.Needs != troupe.RightViewer || verb == "revoke")
 }
 
 // as is the use cases for who makes a request, if they may send with the verb what they do. In is a pointer to that.
@@ -133,6 +176,7 @@ func (o *operations) describe(mux *http.ServeMux) *huma.OpenAPI {
 		RejectUnknownQueryParameters: true, // a misspelt one would be as good as none
 	})
 	o.open.of, o.large = make(map[string]int), make(chan struct{}, mostLarge)
+	o.looks.of, o.looks.all = make(map[string]*turns), make(chan struct{}, mostLooksAll)
 	o.sessions(h)
 	o.events(h)
 	o.runs(h)
@@ -165,10 +209,15 @@ func (o *operations) describe(mux *http.ServeMux) *huma.OpenAPI {
 	return h.OpenAPI()
 }
 
-// addRefs adds to out the names of the schemas that s holds, at any depth.
+// addRefs adds to out the names of the schemas that s holds, at any depth, and bounds the lists among them.
 func addRefs(schemas map[string]*huma.Schema, s *huma.Schema, out map[string]bool) {
 	if s == nil {
 		return
+	}
+	if s.Items != nil && s.MaxItems == nil {
+		most := mostItems
+		s.MaxItems = &most
+		s.PrecomputeMessages()
 	}
 	if name := path.Base(s.Ref); s.Ref != "" && !out[name] {
 		out[name] = true
@@ -189,6 +238,9 @@ func (o *operations) operation(h huma.API, id string) huma.Operation {
 	between := huma.Middlewares{permit(h, r.Needs)}
 	if r.Large {
 		most, between = maxMessage, append(between, o.fewLarge(h))
+	}
+	if (r.Method == http.MethodGet || r.Needs == troupe.RightViewer) && id != "wait" {
+		between = append(between, o.fewLooks(h, id))
 	}
 	if r.Open {
 		about, between = "Without a token. At a server alone.", nil

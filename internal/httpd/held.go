@@ -2,7 +2,10 @@ package httpd
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,11 +16,13 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// What a server holds at once: streams, of a token and in all, and bodies that are large. One of these waits for
-// another to be done with, for a while.
+// What a server holds at once: streams, of a token and in all, bodies that are large, and answers to those who look
+// something up, of a token and in all. Of these one waits for another to be done with, for a while. An answer may be as
+// large as a log's largest event, which is as large as maxMessage, and takes some three times that while it is made.
 const (
 	mostOfToken, mostStreams = 50, 1000
 	mostLarge                = 4
+	mostLooks, mostLooksAll  = 4, 32
 	largeWait                = 10 * time.Second
 )
 
@@ -106,6 +111,103 @@ func (o *operations) fewLarge(h huma.API) func(huma.Context, func(huma.Context))
 		hc.SetHeader("Retry-After", "1")
 		refuse(h, hc, tooMuch("too much is sent to the server at once"))
 	}
+}
+
+// looks counts the answers that are being made or written, of each token. It may be used from several goroutines.
+type looks struct {
+	mu  sync.Mutex
+	all chan struct{}
+	of  map[string]*turns
+}
+
+// turns are those of one token.
+type turns struct {
+	taken chan struct{}
+	users int // calls that have or want one; the last one takes the turns away
+}
+
+// enter takes a turn, as soon as there is one; leave gives it back. It reports whether there was one before ctx ended.
+func (n *looks) enter(ctx context.Context, token string) (leave func(), ok bool) {
+	n.mu.Lock()
+	t := n.of[token]
+	if t == nil {
+		t = &turns{taken: make(chan struct{}, mostLooks)}
+		n.of[token] = t
+	}
+	t.users++
+	n.mu.Unlock()
+	forget := func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if t.users--; t.users == 0 {
+			delete(n.of, token)
+		}
+	}
+	select {
+	case t.taken <- struct{}{}:
+	case <-ctx.Done():
+		forget()
+		return nil, false
+	}
+	select {
+	case n.all <- struct{}{}:
+		return func() { <-n.all; <-t.taken; forget() }, true
+	case <-ctx.Done():
+		<-t.taken
+		forget()
+		return nil, false
+	}
+}
+
+// fewLooks has no more answers made or written at once, for those who look something up, than a server has room for.
+// Streams and waits are counted otherwise; processes of the owner and of the same database have no bound.
+func (o *operations) fewLooks(h huma.API, id string) func(huma.Context, func(huma.Context)) {
+	return func(hc huma.Context, next func(huma.Context)) {
+		c := caller(hc.Context())
+		if c.Token == "" || c.Right == troupe.RightSystem ||
+			id == "events" && strings.Contains(hc.Header("Accept"), streamType) {
+			next(hc)
+			return
+		}
+		ctx, cancel := context.WithTimeout(hc.Context(), largeWait)
+		defer cancel()
+		leave, ok := o.looks.enter(ctx, c.Token)
+		if !ok {
+			hc.SetHeader("Retry-After", "1")
+			refuse(h, hc, tooMuch(fmt.Sprintf("%d answers to calls with this token are not read to their end, or %d in all",
+				mostLooks, mostLooksAll)))
+			return
+		}
+		defer leave()
+		next(hc)
+	}
+}
+
+// paced writes an answer piece by piece. Who takes nothing of a piece for writeWait is let go, with all that is held for
+// them.
+type paced struct {
+	http.ResponseWriter
+
+	rc *http.ResponseController
+}
+
+// Unwrap is for http.ResponseController.
+func (p *paced) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+
+func (p *paced) Write(b []byte) (n int, err error) {
+	const piece = 1 << 20
+	for first := true; first || len(b) > 0; first = false {
+		part := b[:min(len(b), piece)]
+		if err := p.rc.SetWriteDeadline(time.Now().Add(writeWait)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return n, err
+		}
+		m, err := p.ResponseWriter.Write(part)
+		if n += m; err != nil {
+			panic(http.ErrAbortHandler) // the reader has gone, or takes nothing: what is left is for nobody
+		}
+		b = b[len(part):]
+	}
+	return n, nil
 }
 
 // refuse answers in the place of an operation.

@@ -41,6 +41,7 @@ type Server struct {
 	served chan error         // the end of the goroutine that accepts connections
 	cancel context.CancelFunc // ends every request
 	busy   busy               // requests under way
+	log    *slog.Logger
 }
 
 // Serve begins to serve the use cases on a socket at path, whose folder is made private to
@@ -72,12 +73,12 @@ func newServer(ctx context.Context, o *operations, log *slog.Logger, look func(n
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	streams, silence := context.WithCancel(base)
 	o.log = log
-	s := &Server{served: make(chan error, 1), cancel: cancel}
+	s := &Server{served: make(chan error, 1), cancel: cancel, log: log}
 	s.http = &http.Server{
 		Handler:           s.guard(handler(o, streams), admit),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       time.Minute,     // a body of 32 MB from the same machine; streams send none
-		WriteTimeout:      5 * time.Minute, // for the slowest answer; streams give each message its own time
+		WriteTimeout:      5 * time.Minute, // until an answer begins to be written: see paced
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    256 << 10, // the cursors of a tree of ten thousand sessions
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
@@ -97,15 +98,22 @@ func newServer(ctx context.Context, o *operations, log *slog.Logger, look func(n
 // Path is where the socket is. It differs from what Serve was given if that was too long.
 func (s *Server) Path() string { return s.socket.path }
 
+// leaveWithin is how long a call may take to come to its end once it is cancelled. One that has no end by then, for it
+// reckons on and looks at nothing else, is left: it must not keep the process from ending.
+const leaveWithin = 5 * time.Second
+
 // Close ends the streams, waits for the requests under way until ctx is done and then
-// cancels them, removes the socket, and returns when nothing of the server is left.
+// cancels them, removes the socket, and returns when nothing of the server is left, but for calls that do not end when
+// they are cancelled. The log says which.
 func (s *Server) Close(ctx context.Context) error {
 	err := s.http.Shutdown(ctx)
 	s.cancel()
 	if err != nil {
 		err = s.http.Close()
 	}
-	s.busy.wait()
+	for _, call := range s.busy.wait(leaveWithin) {
+		s.log.Error("a call does not end, and is left", "call", call)
+	}
 	if served := <-s.served; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)
 	}
@@ -118,29 +126,55 @@ func (s *Server) Close(ctx context.Context) error {
 	return nil
 }
 
-// busy counts requests, and lets none begin once somebody waits for their end.
+// busy knows the requests under way, and lets none begin once somebody waits for their end.
 type busy struct {
-	mu     sync.Mutex
-	closed bool
-	group  sync.WaitGroup
+	mu    sync.Mutex
+	idle  chan struct{} // somebody waits; closed when none is left
+	calls map[*http.Request]bool
 }
 
-func (b *busy) enter() bool {
+func (b *busy) enter(r *http.Request) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.closed {
-		b.group.Add(1)
+	if b.idle != nil {
+		return false
 	}
-	return !b.closed
+	if b.calls == nil {
+		b.calls = make(map[*http.Request]bool)
+	}
+	b.calls[r] = true
+	return true
 }
 
-func (b *busy) leave() { b.group.Done() }
-
-func (b *busy) wait() {
+func (b *busy) leave(r *http.Request) {
 	b.mu.Lock()
-	b.closed = true
+	defer b.mu.Unlock()
+	if delete(b.calls, r); b.idle != nil && len(b.calls) == 0 {
+		close(b.idle)
+	}
+}
+
+// wait waits until no request is left, for so long at the most, and says which are.
+func (b *busy) wait(most time.Duration) (left []string) {
+	b.mu.Lock()
+	if b.idle == nil {
+		if b.idle = make(chan struct{}); len(b.calls) == 0 {
+			close(b.idle)
+		}
+	}
 	b.mu.Unlock()
-	b.group.Wait()
+	over := time.NewTimer(most)
+	defer over.Stop()
+	select {
+	case <-b.idle:
+	case <-over.C:
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for r := range b.calls {
+		left = append(left, fmt.Sprintf("%s %.200q", r.Method, r.URL.Path))
+	}
+	return left
 }
 
 // peerKey is the key of the peer in a connection's context.
@@ -226,9 +260,9 @@ func (s *Server) guard(next http.Handler, admit admission) http.Handler {
 		next.ServeHTTP(w, r.WithContext(ctx))
 	}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.busy.enter() {
-			defer s.busy.leave()
-			admitted.ServeHTTP(w, r)
+		if s.busy.enter(r) {
+			defer s.busy.leave(r)
+			admitted.ServeHTTP(&paced{w, http.NewResponseController(w)}, r)
 		}
 	})
 }

@@ -119,6 +119,8 @@ func (o *operations) steering(h huma.API) {
 
 // Asked is the {request} of a path.
 type Asked struct {
+	meant
+
 	Request string `path:"request" maxLength:"1024" doc:"Its id, or any unique beginning of it; - for the only one that is open"`
 }
 

@@ -19,10 +19,15 @@ type Act struct {
 	Token string       `json:"token,omitempty" doc:"The id of the token"`
 	Verb  string       `json:"verb" doc:"The operation, as the description of the API names it"`
 	About string       `json:"about,omitempty" doc:"The session, request, user or folder that it is about"`
-	With  string       `json:"with,omitempty" doc:"What it was asked to do, without what was said to agents"`
+	// Session is which one was meant, whatever it was called.
+	Session troupe.SessionID `json:"session,omitempty" doc:"The session that it is about, by its id"`
+
+	With string `json:"with,omitempty" doc:"What it was asked to do, without what was said to agents"`
 	// Outcome is empty while it is under way, and where its process was killed in it.
 	Outcome string `json:"outcome,omitempty" enum:"done,failed" doc:"Absent: it is under way, or its process was ended in it"`
 	Problem string `json:"problem,omitempty"`
+	// Times is of what was refused, and so changed nothing.
+	Times int `json:"times,omitempty" doc:"How often the user was refused this with this token, within a minute; the others are not listed"`
 }
 
 // Outcomes of acts.
@@ -79,11 +84,11 @@ func Told(in any) (about, with string) {
 			break
 		}
 	}
-	return cut(about), cut(strings.Join(parts, " "))
+	return Cut(about), Cut(strings.Join(parts, " "))
 }
 
-// cut is a text of at most 500 bytes.
-func cut(s string) string {
+// Cut is a text of at most 500 bytes: what an act keeps of any.
+func Cut(s string) string {
 	if len(s) > 500 {
 		s = strings.ToValidUTF8(s[:500], "") + "…"
 	}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/store/memstore"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
@@ -110,6 +112,90 @@ func TestPages(t *testing.T) {
 		_, err := New(stale{s, failed}, l.now).Begin(t.Context(), wire.Act{Verb: "stop"})
 		if (err == nil) != want {
 			t.Errorf("where old ones are removed with %v: %v", failed, err)
+		}
+	}
+}
+
+// TestFlood: what is refused is listed once a minute for each token and verb, with how often it was tried; another verb,
+// token or failure is listed by itself. No problem is kept whole.
+func TestFlood(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	l := New(memstore.New(memstore.Options{}).Open(), func() time.Time { return now })
+	try := func(verb, token, about string, err error) {
+		t.Helper()
+		end, berr := l.Begin(t.Context(), wire.Act{By: "eve", Token: token, About: about, Verb: verb})
+		if berr != nil {
+			t.Fatal(berr)
+		}
+		end(t.Context(), err)
+		now = now.Add(time.Millisecond)
+	}
+	for i := range 300 {
+		try("revoke", "t", fmt.Sprint(i), troupe.NotAllowed(troupe.RightAdmin))
+	}
+	try("revoke", "u", "another token", troupe.NotAllowed(troupe.RightAdmin))
+	try("stop", "t", "not there", &troupe.UserError{Problem: "none", Err: troupe.ErrNotFound})
+	for range 2 {
+		try("stop", "t", "a failure", errors.New(strings.Repeat("x", 1<<20)))
+		try("stop", "t", "done", nil)
+	}
+	now = now.Add(countsFor)
+	try("revoke", "t", "a minute later", troupe.NotAllowed(troupe.RightAdmin))
+	all, err := l.Acts(t.Context(), wire.ActQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, a := range all {
+		if got = append(got, fmt.Sprint(a.About, " ", a.Times)); len(a.Problem) > 510 {
+			t.Errorf("%s: a problem of %d bytes is kept", a.About, len(a.Problem))
+		}
+	}
+	if want := "[a minute later 0 done 0 a failure 0 done 0 a failure 0 not there 0 another token 0 0 300]"; fmt.Sprint(
+		got) != want {
+		t.Errorf("listed is %v, want %s", got, want)
+	}
+}
+
+// counting counts the records that are read.
+type counting struct {
+	*memstore.Store
+
+	read int
+}
+
+func (c *counting) Records(ctx context.Context, kind, after string, limit int) ([]store.Record, error) {
+	all, err := c.Store.Records(ctx, kind, after, limit)
+	c.read += len(all)
+	return all, err
+}
+
+// TestReadsAPage: a page reads little more than it lists.
+func TestReadsAPage(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	c := &counting{Store: memstore.New(memstore.Options{}).Open()}
+	l := New(c, func() time.Time { return now })
+	for i := range 700 {
+		end, err := l.Begin(t.Context(), wire.Act{By: "ann", About: "main", Session: troupe.SessionID(fmt.Sprint(i))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		end(t.Context(), nil)
+		now = now.Add(time.Second)
+	}
+	for _, x := range []struct {
+		q           wire.ActQuery
+		most, finds int
+	}{
+		{wire.ActQuery{Limit: 1}, leastPage, 1},
+		{wire.ActQuery{Limit: 200}, 200, 200},
+		{wire.ActQuery{Limit: 1, About: "690"}, leastPage, 1},
+		{wire.ActQuery{Limit: 1, About: "3"}, 700, 1},
+		{wire.ActQuery{Limit: 1000, About: "main"}, 700, 700},
+	} {
+		c.read = 0
+		if all, err := l.Acts(t.Context(), x.q); err != nil || len(all) != x.finds || c.read > x.most {
+			t.Errorf("%+v: %d found, %d read, %v", x.q, len(all), c.read, err)
 		}
 	}
 }

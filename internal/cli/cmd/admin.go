@@ -122,12 +122,19 @@ under the same names. Acts are kept for 400 days.`,
 				case outcome == "":
 					outcome = "not known"
 				}
+				about := x.About
+				if x.Session != "" && string(x.Session) != about {
+					about += " (" + string(x.Session) + ")"
+				}
+				if x.Times > 0 {
+					outcome += fmt.Sprintf(" (%d times within a minute)", x.Times)
+				}
 				what := x.Verb
 				if x.With != "" {
 					what += " (" + x.With + ")"
 				}
 				t.Row(x.At.Local().Format("2006-01-02 15:04:05"), console.Line(x.By, 24), console.Line(what, 60),
-					console.Line(x.About, 40), console.Line(outcome, 0))
+					console.Line(about, 40), console.Line(outcome, 0))
 			}
 			return t.Write()
 		}),
