@@ -13,6 +13,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/app/metrics"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -45,6 +46,9 @@ type operations struct {
 	checkouts string
 	acts      Acts // what its users do is noted there; nil: nowhere
 	log       *slog.Logger
+
+	metrics *metrics.Set // nil: nothing is counted
+	traffic *traffic
 	// streaming bounds a context by the life of the server's streams.
 	streaming func(context.Context) (context.Context, context.CancelFunc)
 	open      open

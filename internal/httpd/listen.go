@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app/metrics"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -45,6 +46,11 @@ type Address struct {
 	Folders []string
 	// Checkouts holds the folders of repositories that were checked out, in which agents work too; "": there are none.
 	Checkouts string
+	// Metrics counts what is asked of it, and is told to whoever may look; nil: nothing is counted. Lookers say who
+	// may,
+	// where that is not for the keys to say.
+	Metrics *metrics.Set
+	Lookers Keys
 
 	Acts Acts         // what users do is noted there; nil: nowhere
 	Log  *slog.Logger // nil: nobody
@@ -75,7 +81,8 @@ func Listen(ctx context.Context, at Address, keys Keys, cases Bind) (*Server, er
 	if at.TLS != nil {
 		l = tls.NewListener(l, at.TLS)
 	}
-	o := &operations{bind: cases, keys: keys, in: at.Folders, checkouts: at.Checkouts, acts: at.Acts}
+	o := &operations{bind: cases, keys: keys, in: at.Folders, checkouts: at.Checkouts, acts: at.Acts,
+		metrics: at.Metrics}
 	door := newDoor(at, keys, local && len(at.Proxies) == 0)
 	s := newServer(ctx, o, at.Log, func(net.Conn) peer { return peer{} }, door.admit)
 	s.addr = l.Addr()
@@ -124,11 +131,14 @@ func newDoor(at Address, keys Keys, local bool) *door {
 // admit is an admission. Nothing that a call says of where it comes from counts, but for what a listed proxy adds.
 func (d *door) admit(r *http.Request) (troupe.Caller, *wire.Problem) {
 	from, listed := d.from(r)
+	calledOf(r.Context()).from = from
 	switch {
 	case len(d.at.Proxies) > 0 && !listed:
+		calledOf(r.Context()).refused = "proxy"
 		return troupe.Caller{}, problem(http.StatusForbidden, "this server answers its proxy alone",
 			"Call the address of the proxy.")
 	case d.local && !isLoopback(r.Host):
+		calledOf(r.Context()).refused = "host"
 		// A page of another site, whose name was made to mean this machine, shows itself by the name.
 		return troupe.Caller{}, problem(http.StatusForbidden,
 			fmt.Sprintf("%.100q is not a name of this machine", r.Host),
@@ -136,14 +146,14 @@ func (d *door) admit(r *http.Request) (troupe.Caller, *wire.Problem) {
 	}
 	if r.Method == http.MethodGet && (r.URL.Path == livePath || r.URL.Path == readyPath) {
 		if !d.users.take(from) {
-			return troupe.Caller{}, tooMuch("there are too many calls from " + from)
+			return troupe.Caller{}, much(r, "too_many_calls", "there are too many calls from "+from)
 		}
 		return troupe.Caller{}, nil
 	}
 	signIn := wire.RouteOf(wire.SignInRoute)
 	if r.Method == signIn.Method && r.URL.Path == signIn.Path {
 		if !d.logins.take(from) {
-			return troupe.Caller{}, tooMuch("there were too many logins from " + from)
+			return troupe.Caller{}, much(r, "too_many_logins", "there were too many logins from "+from)
 		}
 		return troupe.Caller{}, nil
 	}
@@ -152,24 +162,29 @@ func (d *door) admit(r *http.Request) (troupe.Caller, *wire.Problem) {
 		return troupe.Caller{}, problem(http.StatusUnauthorized, "the call comes without a token",
 			"Log in: troupe login ADDRESS. The token goes into the header: Authorization: Bearer TOKEN.")
 	}
-	c, refused := d.whose(r.Context(), secret, from)
+	c, refused := d.whose(r, secret, from)
 	if refused != nil {
 		return troupe.Caller{}, refused
 	}
 	if c.Right != troupe.RightSystem && !d.users.take(c.Token) {
-		return troupe.Caller{}, tooMuch("there are too many calls with this token")
+		return troupe.Caller{}, much(r, "too_many_calls", "there are too many calls with this token")
 	}
 	return spokenFor(r, c)
 }
 
 // whose looks a token up. Until it is known to be good it counts as a wrong one of its address, so that no more are
 // looked up at once either; who was let in before is kept out by no neighbour.
-func (d *door) whose(ctx context.Context, secret, from string) (troupe.Caller, *wire.Problem) {
+func (d *door) whose(r *http.Request, secret, from string) (troupe.Caller, *wire.Problem) {
+	keys := d.keys
+	if d.at.Lookers != nil && r.Method == http.MethodGet && r.URL.Path == metricsPath {
+		keys = d.at.Lookers
+	}
 	known := d.known.has(secret)
 	if !known && !d.strangers.take(from) {
-		return troupe.Caller{}, tooMuch("there were too many calls with wrong tokens from " + from)
+		return troupe.Caller{}, much(r, "too_many_wrong_tokens",
+			"there were too many calls with wrong tokens from "+from)
 	}
-	c, err := d.keys.Whose(ctx, secret)
+	c, err := keys.Whose(r.Context(), secret)
 	if refusedBy(err) {
 		if known {
 			d.known.add(secret, 0)
@@ -221,6 +236,12 @@ func (d *door) from(r *http.Request) (address string, listed bool) {
 func problem(status int, detail, hint string) *wire.Problem {
 	return &wire.Problem{Title: http.StatusText(status), Status: status, Detail: detail, Hint: hint,
 		Code: troupe.ExitPermission}
+}
+
+// much is tooMuch, counted by why.
+func much(r *http.Request, why, detail string) *wire.Problem {
+	calledOf(r.Context()).refused = why
+	return tooMuch(detail)
 }
 
 func tooMuch(detail string) *wire.Problem {

@@ -294,6 +294,7 @@ func (o *operations) people(h huma.API) {
 			}
 		}
 		if refusedBy(err) {
+			calledOf(ctx).refused = "login"
 			return nil, wire.NewProblem(err)
 		} else if err != nil {
 			return nil, unreachable(o.log, err)

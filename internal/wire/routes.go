@@ -17,8 +17,8 @@ type Route struct {
 	Needs troupe.Right
 }
 
-// routes are all there are. {id} is a session, {request} a request, {schedule} the name of a schedule.
-func routes() []Route {
+// Routes are all there are. {id} is a session, {request} a request, {schedule} the name of a schedule.
+func Routes() []Route {
 	const (
 		get, post = http.MethodGet, http.MethodPost
 		all, one  = "/v1/sessions", "/v1/sessions/{id}"
@@ -126,7 +126,7 @@ func (r Route) slow() Route { r.Slow = true; return r }
 
 // RouteOf is the route with an id.
 func RouteOf(id string) Route {
-	for _, r := range routes() {
+	for _, r := range Routes() {
 		if r.ID == id {
 			return r
 		}

@@ -64,7 +64,7 @@ func Serve(ctx context.Context, env Env, o ServeOptions) (_ *Served, err error) 
 		s.Code, s.Until, err = h.people.First(ctx)
 	}
 	if err == nil {
-		at.Acts, at.Checkouts = app.ActsOf(h.app), h.checkouts
+		at.Acts, at.Checkouts, at.Metrics = app.ActsOf(h.app), h.checkouts, h.counts
 		s.server, err = httpd.Listen(ctx, at, h.people, h.as)
 	}
 	if err != nil {
