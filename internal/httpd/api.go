@@ -74,7 +74,13 @@ func (o *operations) noted(ctx context.Context, verb string, in any) (end func(c
 	}
 	c := caller(ctx)
 	about, with := wire.Told(in)
-	return o.acts.Begin(ctx, wire.Act{By: c.Name, Right: c.Right, Token: c.Token, Verb: verb, About: about, With: with})
+	noted, err := o.acts.Begin(ctx, wire.Act{By: c.Name, Right: c.Right, Token: c.Token, Verb: verb, About: about,
+		With: with})
+	return func(ctx context.Context, err error) {
+		noted(ctx, err)
+		o.log.InfoContext(ctx, "act", "verb", verb, "by", c.Name, "about", about, "with", with, "done", err == nil,
+			"request_id", calledOf(ctx).id)
+	}, err
 }
 
 // as is the use cases for who makes a request, if they may send with the verb what they do. In is a pointer to that.

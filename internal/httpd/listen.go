@@ -61,9 +61,6 @@ type Address struct {
 //
 // ctx is for its values; only Close ends the server.
 func Listen(ctx context.Context, at Address, keys Keys, cases Bind) (*Server, error) {
-	if at.Log == nil {
-		at.Log = slog.New(slog.DiscardHandler)
-	}
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", at.Listen)
 	if err != nil {
@@ -84,7 +81,7 @@ func Listen(ctx context.Context, at Address, keys Keys, cases Bind) (*Server, er
 	o := &operations{bind: cases, keys: keys, in: at.Folders, checkouts: at.Checkouts, acts: at.Acts,
 		metrics: at.Metrics}
 	door := newDoor(at, keys, local && len(at.Proxies) == 0)
-	s := newServer(ctx, o, at.Log, func(net.Conn) peer { return peer{} }, door.admit)
+	s := newServer(ctx, o, door.at.Log, func(net.Conn) peer { return peer{} }, door.admit)
 	s.addr = l.Addr()
 	go func() { s.served <- s.http.Serve(l) }()
 	return s, nil
@@ -124,6 +121,9 @@ type door struct {
 }
 
 func newDoor(at Address, keys Keys, local bool) *door {
+	if at.Log == nil {
+		at.Log = slog.New(slog.DiscardHandler)
+	}
 	return &door{keys: keys, at: at, local: local, strangers: newLimits(strangerRate, strangerBurst),
 		logins: newLimits(strangerRate, strangerBurst), users: newLimits(userRate, userBurst), known: newKnown()}
 }
@@ -190,6 +190,7 @@ func (d *door) whose(r *http.Request, secret, from string) (troupe.Caller, *wire
 			d.known.add(secret, 0)
 			d.strangers.take(from)
 		}
+		d.at.Log.WarnContext(r.Context(), "token refused", "from", from, "request_id", calledOf(r.Context()).id)
 		return troupe.Caller{}, problem(http.StatusUnauthorized, wire.NewProblem(err).Detail, wire.NewProblem(err).Hint)
 	}
 	if !known {

@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -195,12 +196,17 @@ func (h *Host) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.mu.Lock()
-	h.paused = h.paused[:0]
-	for _, p := range paused {
-		h.paused = append(h.paused, p.Folder)
+	folders := make([]string, len(paused))
+	for i, p := range paused {
+		folders[i] = p.Folder
 	}
+	h.mu.Lock()
+	was := h.paused
+	h.paused = folders
 	h.mu.Unlock()
+	if !slices.Equal(was, folders) {
+		h.o.Log.InfoContext(ctx, "paused folders", "folders", folders)
+	}
 	all, err := h.o.Records.Records(ctx, kind, "", 0)
 	if err != nil {
 		return err
@@ -389,6 +395,7 @@ func (h *Host) take(ctx context.Context, root troupe.SessionID, r store.Record, 
 	case err != nil:
 		return err
 	}
+	h.o.Log.InfoContext(ctx, "a session is taken up", "session", root, "tries", v.Tries)
 	_, err = h.o.System.Begin(ctx, wire.Begin{Resume: string(root), Taking: wire.Taking{Left: true}})
 	if err == nil || errors.Is(err, troupe.ErrFenced) || ctx.Err() != nil {
 		return nil

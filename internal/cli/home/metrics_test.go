@@ -220,8 +220,9 @@ func documentedMetrics(t *testing.T, p metricstest.Page) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	table, _, _ := strings.Cut(string(text), "## What it logs")
 	rows := map[string]string{}
-	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| ([^|]*)\\|").FindAllStringSubmatch(string(text),
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| ([^|]*)\\|").FindAllStringSubmatch(table,
 		-1) {
 		rows[m[1]] = m[2]
 	}
