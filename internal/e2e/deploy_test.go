@@ -222,8 +222,9 @@ func TestDeployCompose(t *testing.T) {
 		if !slices.Contains(s.Volumes, "app:/srv/app") || !slices.Contains(s.Volumes, name+":/var/lib/troupe") {
 			t.Errorf("%s has the volumes %v", name, s.Volumes)
 		}
-		if !s.Init || s.Privileged || s.CapAdd != nil || !slices.Equal(s.CapDrop, []string{"ALL"}) || s.Grace != "30s" ||
-			!slices.Equal(s.SecurityOpt, []string{"no-new-privileges:true", "seccomp:unconfined", "apparmor:unconfined"}) {
+		options := []string{"no-new-privileges:true", "seccomp:unconfined", "apparmor:unconfined"}
+		if !s.Init || s.Privileged || s.CapAdd != nil || !slices.Equal(s.CapDrop, []string{"ALL"}) ||
+			s.Grace != "30s" || !slices.Equal(s.SecurityOpt, options) {
 			t.Errorf("%s: %+v", name, s)
 		}
 		if s.Environment["TROUPE_DATABASE"] != file.Services["server"].Environment["TROUPE_DATABASE"] {

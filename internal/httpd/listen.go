@@ -46,9 +46,8 @@ type Address struct {
 	Folders []string
 	// Checkouts holds the folders of repositories that were checked out, in which agents work too; "": there are none.
 	Checkouts string
-	// Metrics counts what is asked of it, and is told to whoever may look; nil: nothing is counted. Lookers say who
-	// may,
-	// where that is not for the keys to say.
+	// Metrics counts what is asked of it, and is told to whoever may look; nil: nothing is counted. Lookers say
+	// who may, where that is not for the keys to say.
 	Metrics *metrics.Set
 	Lookers Keys
 

@@ -63,14 +63,22 @@ func newTraffic(m *metrics.Set) *traffic {
 
 // serve has a request answered and counts it.
 func (t *traffic) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	if t == nil {
-		t = newTraffic(nil)
+	if t == nil { // of a test
+		next.ServeHTTP(w, r)
+		return
 	}
 	c, from := &called{id: strings.ToLower(rand.Text()[:13])}, time.Now()
 	out := &answered{ResponseWriter: w}
 	out.Header().Set("X-Request-Id", c.id)
-	defer func() { t.count(c, out, time.Since(from)) }()
+	whole := false
+	defer func() {
+		if !whole && out.status == 0 {
+			out.status = http.StatusInternalServerError // it panics, and the connection is closed
+		}
+		t.count(c, out, time.Since(from))
+	}()
 	next.ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), calledKey{}, c)))
+	whole = true
 }
 
 // answered remembers the status of an answer.
@@ -92,8 +100,8 @@ func (a *answered) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 // routed notes which route has answered.
 func routed(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() { calledOf(r.Context()).pattern = r.Pattern }()
 		mux.ServeHTTP(w, r)
-		calledOf(r.Context()).pattern = r.Pattern
 	})
 }
 

@@ -77,7 +77,11 @@ func (h *Host) drain(ctx context.Context) (draining bool, until time.Time, err e
 	h.draining = draining
 	h.mu.Unlock()
 	if draining && !was {
-		h.o.Log.InfoContext(ctx, "this process is drained", "by", w.Draining.By, "until", until)
+		var limit []any
+		if !until.IsZero() {
+			limit = []any{"until", until}
+		}
+		h.o.Log.With(limit...).InfoContext(ctx, "this process is drained", "by", w.Draining.By)
 	} else if was && !draining {
 		h.o.Log.InfoContext(ctx, "this process is drained no more")
 	}

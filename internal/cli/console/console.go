@@ -238,12 +238,13 @@ func open(c *Console, how func(home.Env) (*home.Home, error), anywhere bool) (*h
 		}
 	}
 	var handlers []slog.Handler
+	mask := home.MaskLog(c.Environ)
 	switch c.Global.LogFormat {
 	case "":
 	case "text":
-		handlers = append(handlers, slog.NewTextHandler(c.Err, nil))
+		handlers = append(handlers, slog.NewTextHandler(c.Err, &slog.HandlerOptions{ReplaceAttr: mask}))
 	case "json":
-		handlers = append(handlers, slog.NewJSONHandler(c.Err, nil))
+		handlers = append(handlers, slog.NewJSONHandler(c.Err, &slog.HandlerOptions{ReplaceAttr: mask}))
 	default:
 		return nil, nil, Usage("--log-format is text or json, and not %q", c.Global.LogFormat)
 	}
@@ -256,7 +257,8 @@ func open(c *Console, how func(home.Env) (*home.Home, error), anywhere bool) (*h
 				Code: troupe.ExitUsage, Err: err,
 			}
 		}
-		handlers = append(handlers, slog.NewTextHandler(f, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		handlers = append(handlers, slog.NewTextHandler(f, &slog.HandlerOptions{Level: slog.LevelDebug,
+			ReplaceAttr: mask}))
 		closeLog = f.Close
 	}
 	h, err := how(c.Env(slog.New(slog.NewMultiHandler(handlers...))))
