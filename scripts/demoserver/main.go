@@ -247,7 +247,8 @@ func (d *demo) command(home string, args ...string) *exec.Cmd {
 	own := filepath.Join(d.dir, strings.ReplaceAll(home, " ", ""))
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return strings.HasPrefix(name, "TROUPE_") || name == "HOME" || name == "TMPDIR" || strings.HasSuffix(name, "_API_KEY")
+		return strings.HasPrefix(name, "TROUPE_") || name == "HOME" || name == "TMPDIR" ||
+			strings.HasSuffix(name, "_API_KEY")
 	})
 	cmd.Env = append(cmd.Env, "TROUPE_HOME="+own, "HOME="+own, "TMPDIR="+filepath.Join(d.dir, "tmp"))
 	if home != "you" {

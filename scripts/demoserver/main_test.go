@@ -32,7 +32,8 @@ func TestDemoServer(t *testing.T) { //nolint:paralleltest // it looks at what is
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
-	for _, line := range []string{`Worker 2 is ready: process \d+`, `Worker [12] has the whole tree, and dies now: kill -9 \d+`,
+	for _, line := range []string{`Worker 2 is ready: process \d+`,
+		`Worker [12] has the whole tree, and dies now: kill -9 \d+`,
 		`\d\.\d s later worker [12] \(process \d+\) has it`, `The garden and the roof are done\.`,
 		`house/garden .* completed`, `house/roof .* completed`, `when the worker died: [12]\.`} {
 		if !regexp.MustCompile(line).MatchString(out.String()) {
