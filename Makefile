@@ -19,7 +19,7 @@ BENCHJSON     ?= bin/bench.json
 # race detector, under which they would take five to ten times as long.
 WHOLE         := ./internal/e2e ./internal/sandbox ./internal/sim ./internal/app ./internal/store/sqlite \
 	./internal/workspace/worktree ./internal/hidden ./internal/session ./internal/model/openai ./internal/model/anthropic \
-	./internal/tool/search ./internal/tool/web
+	./internal/tool/search ./internal/tool/web ./scripts/demoserver
 # Those of them in which the race detector may find something, and all others; the longest first here too.
 RACED          = $(filter-out %/e2e %/archtest,$(WHOLE)) $$($(GO) list ./... | grep -vE '/internal/(e2e|archtest)$$')
 # For both runs of `make test`, such as -count=1; and how often test-soak makes them.
@@ -44,7 +44,7 @@ RACE     = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 UNRACED := -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc/...=-race=false
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo test test-whole test-raced test-skipped test-soak test-long test-projects test-corpus test-tmux test-mcp test-postgres fmt lint bench fuzz picture loc clean
+.PHONY: help build demo demo-server test test-whole test-raced test-skipped test-soak test-long test-projects test-corpus test-tmux test-mcp test-postgres fmt lint bench fuzz picture loc clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
@@ -56,6 +56,9 @@ build: ## bin/troupe
 # compiled, which saves ten seconds on a fresh machine.
 demo: build ## a whole run in a temporary folder, offline and without a key
 	@GOFLAGS='$(GOFLAGS) -trimpath' bin/troupe demo
+
+demo-server: build ## a server and two workers on PostgreSQL; one dies, the other goes on with its agents; a temporary folder
+	@$(GO) run ./scripts/demoserver bin/troupe
 
 # Two runs. What drives other processes, and what plays thousands of cases on one goroutine, has nothing for
 # the race detector to find beyond the few that -short leaves to the second run; archtest runs nothing side

@@ -7,5 +7,5 @@ import "embed"
 //
 //go:embed from-claude-code.md
 //go:embed agents.md hooks.md mcp.md permissions.md plugins.md recording.md rough-edges.md script-model.md teams.md
-//go:embed server.md settings.md skills.md stream-json.md workflows.md
+//go:embed operating.md server.md settings.md skills.md stream-json.md workflows.md
 var Files embed.FS

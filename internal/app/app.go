@@ -20,6 +20,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/app/follow"
+	"github.com/troupe-dev/troupe/internal/app/metrics"
 	"github.com/troupe-dev/troupe/internal/app/plugins"
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/disk"
@@ -48,6 +49,8 @@ type Env struct {
 	Folders []string
 	// GitHosts are those from which a server takes repositories; none: from nowhere.
 	GitHosts []string
+	// Metrics counts what this process does; nil: nothing is counted.
+	Metrics *metrics.Set
 	// Look is at the folder of the first run, and was begun before the home was open. nil: each
 	// run looks by itself.
 	Look *Look
@@ -104,8 +107,8 @@ func Open(ctx context.Context, env Env) (*App, error) {
 		return nil, err
 	}
 	settle(a)
-	a.trees.store = a.db
-	a.followers = follow.New(a.trees.store, a.advances)
+	a.trees.store = measure(env, a.db)
+	a.followers = follow.New(a.db, a.advances)
 	return a, nil
 }
 

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
@@ -62,6 +63,19 @@ func (a *App) Mask(text string) string { return a.masker()(text) }
 func (a *App) masker() func(string) string {
 	environ := a.environMask()
 	return func(t string) string { return a.learned.mask(environ(t)) }
+}
+
+// MaskLog takes credentials of an environment out of what is logged, as slog.HandlerOptions.ReplaceAttr.
+func MaskLog(environ []string) func([]string, slog.Attr) slog.Attr {
+	mask := sync.OnceValue(func() func(string) string { return findSecrets(environ).mask })
+	return func(_ []string, a slog.Attr) slog.Attr {
+		if k := a.Value.Kind(); k == slog.KindString || k == slog.KindAny {
+			if text := a.Value.String(); mask()(text) != text {
+				a.Value = slog.StringValue(mask()(text))
+			}
+		}
+		return a
+	}
 }
 
 // HistoryFile is where what a person entered is kept for them.

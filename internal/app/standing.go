@@ -3,9 +3,11 @@ package app
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/app/host"
+	"github.com/troupe-dev/troupe/internal/app/metrics"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/turn"
@@ -18,9 +20,17 @@ import (
 func Host(ctx context.Context, a *App, folders []string, checkouts string,
 	dial func(string, troupe.Caller) host.Peer) *host.Host {
 	system := troupe.Caller{Name: "troupe", Right: troupe.RightSystem, Surface: troupe.SurfaceServer}
-	return host.New(ctx, host.Options{Records: a.db, Trees: standings{a}, System: a.As(system), Now: a.env.Now,
+	h := host.New(ctx, host.Options{Records: a.db, Trees: standings{a}, System: a.As(system), Now: a.env.Now,
 		Log: a.env.Log, Folders: folders, Dial: dial, Checkouts: checkouts,
 		CheckOut: func(ctx context.Context, b wire.Begin) (wire.Begin, error) { return checkOut(ctx, a, b) }})
+	kept := a.env.Metrics.Gauge("troupe_sessions_kept", "Sessions of the database that are kept going, by their state "+
+		"as this process sees it.", "state")
+	a.env.Metrics.Ask(func(context.Context) {
+		metrics.Reset(kept, h.Kept(), func(state string) []string {
+			return []string{strings.ReplaceAll(state, " ", "_")}
+		})
+	})
+	return h
 }
 
 // Ready makes this process one that can run trees, and says how it is known to others.

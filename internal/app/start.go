@@ -50,10 +50,11 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 	}
 	environ, _ := config.Environment(a.env.Environ, a.settings)
 	pool := session.NewPool(context.WithoutCancel(ctx))
+	lanes := governor.New(governor.Options{Max: a.models.maxRequests, Now: a.env.Now, After: pool.After})
 	e := &engine{
 		pool: pool, guard: guard, tools: tools, owner: owner.ID, release: release, log: a.env.Log,
 		served: served, ctx: func() context.Context { return context.WithoutCancel(ctx) },
-		governor: governor.New(governor.Options{Max: a.models.maxRequests, Now: a.env.Now, After: pool.After}),
+		governor: lanes,
 	}
 	e.servers = newServerHost(ctx, a, guard)
 	// What is hidden is as of the start of a command: the folder is there before the first one runs.
@@ -106,6 +107,7 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 		deps.LookEvery = lookEvery
 	}
 	e.hub = session.New(deps)
+	observe(a.env.Metrics, e.hub, lanes)
 	a.engine.Store(e)
 	pool.Go(a.removeOrphans)
 	pool.Go(func(ctx context.Context) { tidyMerges(ctx, a) })

@@ -141,6 +141,9 @@ func inScript(ts *testscript.TestScript, name string, args ...string) *exec.Cmd 
 	for _, name := range []string{"PATH", "HOME", "TROUPE_HOME", "WORK", "TMPDIR", "TROUPE_DATABASE"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
+	if key := ts.Getenv("ANTHROPIC_API_KEY"); key != "" { // of a script about what becomes of it
+		cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY="+key)
+	}
 	return cmd
 }
 

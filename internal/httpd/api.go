@@ -13,6 +13,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/app/metrics"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -77,6 +78,9 @@ type operations struct {
 	acts      Acts     // what its users do is noted there; nil: nowhere
 	hooks     Webhooks // take deliveries; nil: nothing does
 	log       *slog.Logger
+
+	metrics *metrics.Set // nil: nothing is counted
+	traffic *traffic
 	// streaming bounds a context by the life of the server's streams.
 	streaming func(context.Context) (context.Context, context.CancelFunc)
 	open      open
@@ -108,7 +112,12 @@ func (o *operations) noted(ctx context.Context, verb string, in any) (end func(c
 			act.About, act.Session = wire.Cut(m.typed), m.session
 		}
 	}
-	return o.acts.Begin(ctx, act)
+	noted, err := o.acts.Begin(ctx, act)
+	return func(ctx context.Context, err error) {
+		noted(ctx, err)
+		o.log.InfoContext(ctx, "act", "verb", verb, "by", c.Name, "about", act.About, "with", with, "done", err == nil,
+			"request_id", calledOf(ctx).id)
+	}, err
 }
 
 // notes reports whether it is noted who uses a verb: those that only look are not.

@@ -193,6 +193,8 @@ func tree(ctx context.Context, a api.API, f wire.Follow) ([]troupe.Event, error)
 func (o *operations) stream(hc huma.Context, a api.API, f wire.Follow, x *subagents) {
 	ctx, done := o.held(hc.Context(), "events")
 	defer done()
+	o.traffic.streams.Add(1)
+	defer o.traffic.streams.Add(-1)
 	_, w := humago.Unwrap(hc)
 	hc.SetHeader(rootHeader, string(f.Root))
 	hc.SetHeader("Content-Type", streamType)

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app/metrics"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -51,6 +52,10 @@ type Address struct {
 	Folders []string
 	// Checkouts holds the folders of repositories that were checked out, in which agents work too; "": there are none.
 	Checkouts string
+	// Metrics counts what is asked of it, and is told to whoever may look; nil: nothing is counted. Lookers say
+	// who may, where that is not for the keys to say.
+	Metrics *metrics.Set
+	Lookers Keys
 
 	Acts  Acts         // what users do is noted there; nil: nowhere
 	Hooks Webhooks     // nil: nothing is taken
@@ -62,9 +67,6 @@ type Address struct {
 //
 // ctx is for its values; only Close ends the server.
 func Listen(ctx context.Context, at Address, keys Keys, cases Bind) (*Server, error) {
-	if at.Log == nil {
-		at.Log = slog.New(slog.DiscardHandler)
-	}
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", at.Listen)
 	if err != nil {
@@ -82,9 +84,10 @@ func Listen(ctx context.Context, at Address, keys Keys, cases Bind) (*Server, er
 	if at.TLS != nil {
 		l = tls.NewListener(l, at.TLS)
 	}
-	o := &operations{bind: cases, keys: keys, in: at.Folders, checkouts: at.Checkouts, acts: at.Acts, hooks: at.Hooks}
+	o := &operations{bind: cases, keys: keys, in: at.Folders, checkouts: at.Checkouts, acts: at.Acts,
+		hooks: at.Hooks, metrics: at.Metrics}
 	door := newDoor(at, keys, local && len(at.Proxies) == 0)
-	s := newServer(ctx, o, at.Log, func(net.Conn) peer { return peer{} }, door.admit)
+	s := newServer(ctx, o, door.at.Log, func(net.Conn) peer { return peer{} }, door.admit)
 	s.addr = l.Addr()
 	go func() { s.served <- s.http.Serve(l) }()
 	return s, nil
@@ -126,6 +129,9 @@ type door struct {
 }
 
 func newDoor(at Address, keys Keys, local bool) *door {
+	if at.Log == nil {
+		at.Log = slog.New(slog.DiscardHandler)
+	}
 	return &door{keys: keys, at: at, local: local, strangers: newLimits(strangerRate, strangerBurst),
 		logins: newLimits(strangerRate, strangerBurst), users: newLimits(userRate, userBurst),
 		deliveries: newLimits(deliveryRate, deliveryBurst), known: newKnown()}
@@ -134,11 +140,14 @@ func newDoor(at Address, keys Keys, local bool) *door {
 // admit is an admission. Nothing that a call says of where it comes from counts, but for what a listed proxy adds.
 func (d *door) admit(r *http.Request) (troupe.Caller, *wire.Problem) {
 	from, listed := d.from(r)
+	calledOf(r.Context()).from = from
 	switch {
 	case len(d.at.Proxies) > 0 && !listed:
+		calledOf(r.Context()).refused = "proxy"
 		return troupe.Caller{}, problem(http.StatusForbidden, "this server answers its proxy alone",
 			"Call the address of the proxy.")
 	case d.local && !isLoopback(r.Host):
+		calledOf(r.Context()).refused = "host"
 		// A page of another site, whose name was made to mean this machine, shows itself by the name.
 		return troupe.Caller{}, problem(http.StatusForbidden,
 			fmt.Sprintf("%.100q is not a name of this machine", r.Host),
@@ -146,14 +155,14 @@ func (d *door) admit(r *http.Request) (troupe.Caller, *wire.Problem) {
 	}
 	if r.Method == http.MethodGet && (r.URL.Path == livePath || r.URL.Path == readyPath) {
 		if !d.users.take(from) {
-			return troupe.Caller{}, tooMuch("there are too many calls from " + from)
+			return troupe.Caller{}, much(r, "too_many_calls", "there are too many calls from "+from)
 		}
 		return troupe.Caller{}, nil
 	}
 	signIn := wire.RouteOf(wire.SignInRoute)
 	if r.Method == signIn.Method && r.URL.Path == signIn.Path {
 		if !d.logins.take(from) {
-			return troupe.Caller{}, tooMuch("there were too many logins from " + from)
+			return troupe.Caller{}, much(r, "too_many_logins", "there were too many logins from "+from)
 		}
 		return troupe.Caller{}, nil
 	}
@@ -168,12 +177,12 @@ func (d *door) admit(r *http.Request) (troupe.Caller, *wire.Problem) {
 		return troupe.Caller{}, problem(http.StatusUnauthorized, "the call comes without a token",
 			"Log in: troupe login ADDRESS. The token goes into the header: Authorization: Bearer TOKEN.")
 	}
-	c, refused := d.whose(r.Context(), secret, from)
+	c, refused := d.whose(r, secret, from)
 	if refused != nil {
 		return troupe.Caller{}, refused
 	}
 	if c.Right != troupe.RightSystem && !d.users.take(c.Token) {
-		return troupe.Caller{}, tooMuch("there are too many calls with this token")
+		return troupe.Caller{}, much(r, "too_many_calls", "there are too many calls with this token")
 	}
 	return spokenFor(r, c)
 }
@@ -189,17 +198,23 @@ func (d *door) delivers(r *http.Request) bool {
 
 // whose looks a token up. Until it is known to be good it counts as a wrong one of its address, so that no more are
 // looked up at once either; who was let in before is kept out by no neighbour.
-func (d *door) whose(ctx context.Context, secret, from string) (troupe.Caller, *wire.Problem) {
+func (d *door) whose(r *http.Request, secret, from string) (troupe.Caller, *wire.Problem) {
+	keys := d.keys
+	if d.at.Lookers != nil && r.Method == http.MethodGet && r.URL.Path == metricsPath {
+		keys = d.at.Lookers
+	}
 	known := d.known.has(secret)
 	if !known && !d.strangers.take(from) {
-		return troupe.Caller{}, tooMuch("there were too many calls with wrong tokens from " + from)
+		return troupe.Caller{}, much(r, "too_many_wrong_tokens",
+			"there were too many calls with wrong tokens from "+from)
 	}
-	c, err := d.keys.Whose(ctx, secret)
+	c, err := keys.Whose(r.Context(), secret)
 	if refusedBy(err) {
 		if known {
 			d.known.add(secret, 0)
 			d.strangers.take(from)
 		}
+		d.at.Log.WarnContext(r.Context(), "token refused", "from", from, "request_id", calledOf(r.Context()).id)
 		return troupe.Caller{}, problem(http.StatusUnauthorized, wire.NewProblem(err).Detail, wire.NewProblem(err).Hint)
 	}
 	if !known {
@@ -246,6 +261,12 @@ func (d *door) from(r *http.Request) (address string, listed bool) {
 func problem(status int, detail, hint string) *wire.Problem {
 	return &wire.Problem{Title: http.StatusText(status), Status: status, Detail: detail, Hint: hint,
 		Code: troupe.ExitPermission}
+}
+
+// much is tooMuch, counted by why.
+func much(r *http.Request, why, detail string) *wire.Problem {
+	calledOf(r.Context()).refused = why
+	return tooMuch(detail)
 }
 
 func tooMuch(detail string) *wire.Problem {

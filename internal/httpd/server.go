@@ -15,6 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app/metrics"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -29,6 +30,8 @@ type Options struct {
 	Folders []string
 	// Checkouts holds the folders of repositories that were checked out; "": there are none.
 	Checkouts string
+	// Metrics counts what is asked of it, and is told to whoever may look; nil: nothing is counted.
+	Metrics *metrics.Set
 	// Log is told of refused peers and of what goes wrong in serving; nil is nobody.
 	Log *slog.Logger
 }
@@ -42,6 +45,8 @@ type Server struct {
 	cancel context.CancelFunc // ends every request
 	busy   busy               // requests under way
 	log    *slog.Logger
+
+	traffic *traffic
 }
 
 // Serve begins to serve the use cases on a socket at path, whose folder is made private to
@@ -57,8 +62,8 @@ func Serve(ctx context.Context, path string, cases Bind, o Options) (*Server, er
 	if err != nil {
 		return nil, err
 	}
-	s := newServer(ctx, &operations{bind: cases, in: o.Folders, checkouts: o.Checkouts}, o.Log, look,
-		admitPeers(o.Keys))
+	s := newServer(ctx, &operations{bind: cases, in: o.Folders, checkouts: o.Checkouts, metrics: o.Metrics}, o.Log,
+		look, admitPeers(o.Keys))
 	s.socket = sock
 	go func() { s.served <- s.http.Serve(sock.listener) }()
 	return s, nil
@@ -72,8 +77,8 @@ func newServer(ctx context.Context, o *operations, log *slog.Logger, look func(n
 	admit admission) *Server {
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	streams, silence := context.WithCancel(base)
-	o.log = log
-	s := &Server{served: make(chan error, 1), cancel: cancel, log: log}
+	o.log, o.traffic = log, newTraffic(o.metrics)
+	s := &Server{served: make(chan error, 1), cancel: cancel, log: log, traffic: o.traffic}
 	s.http = &http.Server{
 		Handler:           s.guard(handler(o, streams), admit),
 		ReadHeaderTimeout: 5 * time.Second,
@@ -262,7 +267,7 @@ func (s *Server) guard(next http.Handler, admit admission) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.busy.enter(r) {
 			defer s.busy.leave(r)
-			admitted.ServeHTTP(&paced{w, http.NewResponseController(w)}, r)
+			s.traffic.serve(&paced{w, http.NewResponseController(w)}, r, admitted)
 		}
 	})
 }
@@ -324,13 +329,27 @@ func newHandler(o *operations, streams context.Context) http.Handler {
 		}
 		w.WriteHeader(http.StatusNoContent)
 	})
+	if o.metrics != nil {
+		mux.HandleFunc("GET "+metricsPath, o.tell)
+	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, &wire.Problem{
 			Status: http.StatusNotFound, Detail: fmt.Sprintf("there is no %s %s here", r.Method, r.URL.Path),
 			Hint: "GET /openapi.yaml describes what there is.", Code: troupe.ExitUsage,
 		})
 	})
-	return mux
+	return routed(mux)
+}
+
+// tell tells what the process has counted, to those who may look at it.
+func (o *operations) tell(w http.ResponseWriter, r *http.Request) {
+	if needs := troupe.RightViewer; !caller(r.Context()).Right.Covers(needs) {
+		writeProblem(w, wire.NewProblem(troupe.NotAllowed(needs)))
+		return
+	}
+	w.Header().Set("Content-Type", metrics.ContentType)
+	// The reader may have gone; net/http closes the connection then.
+	_ = o.metrics.Write(r.Context(), w)
 }
 
 func serveText(mux *http.ServeMux, pattern, contentType string, make func() ([]byte, error)) {

@@ -287,6 +287,7 @@ func (o *operations) people(h huma.API) {
 			return nil, wire.NewProblem(&troupe.UserError{Problem: "this is no server: who calls is known here",
 				Hint: "Leave the login out.", Code: troupe.ExitUsage})
 		}
+		from := calledOf(ctx)
 		out, err := o.keys.SignIn(ctx, in.Body)
 		if err == nil && o.acts != nil {
 			var end func(context.Context, error)
@@ -296,10 +297,13 @@ func (o *operations) people(h huma.API) {
 			}
 		}
 		if refusedBy(err) {
+			from.refused = "login"
+			o.log.WarnContext(ctx, "login refused", "from", from.from, "request_id", from.id)
 			return nil, wire.NewProblem(err)
 		} else if err != nil {
 			return nil, unreachable(o.log, err)
 		}
+		o.log.InfoContext(ctx, "login", "by", out.Name, "right", out.Right, "from", from.from, "request_id", from.id)
 		return &body[wire.SignedIn]{out}, nil
 	})
 }

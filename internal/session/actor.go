@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -48,6 +49,8 @@ type mailbox struct {
 	dead      bool
 	due       bool // its run has ended, but it will look again by itself, or a command is at work
 	busy      bool // it rests, and something that it had begun is not over yet
+
+	seen atomic.Pointer[seen] // may be read without mu
 }
 
 type flags struct {
@@ -62,6 +65,7 @@ func newActor(t *tree, st turn.State, l troupe.Lease) *actor {
 		staged: staging{base: st.Session},
 	}
 	a.work = newWork(a)
+	show(a, nil)
 	return a
 }
 

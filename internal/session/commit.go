@@ -179,6 +179,7 @@ func (a *actor) committed(s troupe.Session, events []troupe.Event) {
 	d, mail := treeDelta(a.staged.base, s), a.staged.mail
 	a.staged = staging{base: s}
 	a.begun = false
+	show(a, events)
 	a.h.d.Notify(a.root, a.id, s.Seq, events)
 	if d.Active < 0 {
 		a.tree.slots.release(-d.Active)

@@ -18,8 +18,8 @@ type Route struct {
 	Open  bool // no token is needed
 }
 
-// routes are all there are. {id} is a session, {request} a request, {schedule} and {webhook} the name of one.
-func routes() []Route {
+// Routes are all there are. {id} is a session, {request} a request, {schedule} and {webhook} the name of one.
+func Routes() []Route {
 	const (
 		get, post = http.MethodGet, http.MethodPost
 		all, one  = "/v1/sessions", "/v1/sessions/{id}"
@@ -138,7 +138,7 @@ func (r Route) slow() Route { r.Slow = true; return r }
 
 // RouteOf is the route with an id.
 func RouteOf(id string) Route {
-	for _, r := range routes() {
+	for _, r := range Routes() {
 		if r.ID == id {
 			return r
 		}

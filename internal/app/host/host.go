@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -126,11 +127,13 @@ type Host struct {
 
 	drained chan struct{} // closed when it takes on nothing any more and has nothing
 
-	looks    int // so far; of the goroutine that looks
+	looks    int            // so far; of the goroutine that looks, as is
+	saw      map[string]int // how many trees stand how, as far as it has come
 	mu       sync.Mutex
 	worker   *store.Record                  // what it has announced itself with; nil: it has not
 	draining bool                           // it takes on nothing any more
 	paused   []string                       // folders in which nothing is taken up
+	kept     map[string]int                 // saw, as of the last look
 	resting  map[troupe.SessionID]time.Time // since when a tree here rests
 	taking   map[troupe.SessionID]bool      // those that are being taken up
 	takes    sync.WaitGroup
@@ -193,17 +196,23 @@ func (h *Host) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.mu.Lock()
-	h.paused = h.paused[:0]
-	for _, p := range paused {
-		h.paused = append(h.paused, p.Folder)
+	folders := make([]string, len(paused))
+	for i, p := range paused {
+		folders[i] = p.Folder
 	}
+	h.mu.Lock()
+	was := h.paused
+	h.paused = folders
 	h.mu.Unlock()
+	if !slices.Equal(was, folders) {
+		h.o.Log.InfoContext(ctx, "paused folders", "folders", folders)
+	}
 	all, err := h.o.Records.Records(ctx, kind, "", 0)
 	if err != nil {
 		return err
 	}
 	known := make(map[troupe.SessionID]bool, len(all))
+	h.saw = make(map[string]int)
 	left := !draining
 	for _, r := range all {
 		root := troupe.SessionID(r.Key)
@@ -223,6 +232,7 @@ func (h *Host) look(ctx context.Context) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.kept = h.saw
 	for root := range h.resting {
 		if !known[root] {
 			delete(h.resting, root)
@@ -238,11 +248,15 @@ func (h *Host) tend(ctx context.Context, root troupe.SessionID, r store.Record) 
 		return false, fmt.Errorf("read its record: %w", err)
 	}
 	if v.Parked != "" && h.looks%parkedEvery != 0 {
+		h.saw["parked"]++
 		return false, nil
 	}
 	standing, cwd, err := h.o.Trees.Standing(ctx, root)
 	if err != nil {
 		return false, err
+	}
+	if state := stateFrom(standing, v.Parked != "", h.pausedAt(cwd)); state != "over" {
+		h.saw[state]++
 	}
 	if standing != Rests {
 		h.mu.Lock()
@@ -281,6 +295,22 @@ func (h *Host) tend(ctx context.Context, root troupe.SessionID, r store.Record) 
 	case There:
 	}
 	return false, nil
+}
+
+// Kept says how many trees that are kept going stand how, as of the last look: begins, at work, rests, elsewhere (in
+// another process), waits, paused or parked.
+func (h *Host) Kept() map[string]int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.kept // a look makes a new one
+}
+
+// stateFrom is stateOf as seen from this process.
+func stateFrom(s Standing, parked, paused bool) string {
+	if s == There {
+		return "elsewhere"
+	}
+	return stateOf(s, parked, paused)
 }
 
 // beside takes a tree up beside the looking, which goes on: one that is slow to begin keeps no other from going on.
@@ -365,6 +395,7 @@ func (h *Host) take(ctx context.Context, root troupe.SessionID, r store.Record, 
 	case err != nil:
 		return err
 	}
+	h.o.Log.InfoContext(ctx, "a session is taken up", "session", root, "tries", v.Tries)
 	_, err = h.o.System.Begin(ctx, wire.Begin{Resume: string(root), Taking: wire.Taking{Left: true}})
 	if err == nil || errors.Is(err, troupe.ErrFenced) || ctx.Err() != nil {
 		return nil

@@ -66,15 +66,26 @@ func (h *Host) drain(ctx context.Context) (draining bool, until time.Time, err e
 	if err != nil {
 		return false, until, fmt.Errorf("look whether this process is to be drained: %w", err)
 	}
+	if draining = w.Draining != nil; draining {
+		until = w.Draining.Until
+	}
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	if h.worker == own {
 		h.worker = &r
 	}
-	if h.draining = w.Draining != nil; h.draining {
-		until = w.Draining.Until
+	was := h.draining
+	h.draining = draining
+	h.mu.Unlock()
+	if draining && !was {
+		var limit []any
+		if !until.IsZero() {
+			limit = []any{"until", until}
+		}
+		h.o.Log.With(limit...).InfoContext(ctx, "this process is drained", "by", w.Draining.By)
+	} else if was && !draining {
+		h.o.Log.InfoContext(ctx, "this process is drained no more")
 	}
-	return h.draining, until, nil
+	return draining, until, nil
 }
 
 // withdraw takes back what Announce said.

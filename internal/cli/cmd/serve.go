@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/url"
 	"os"
 	"strings"
@@ -34,7 +35,7 @@ Beyond this machine the server listens only encrypted (--tls-cert, --tls-key), o
 			return serve(cmd.Context(), c, o)
 		},
 	}
-	hostFlags(cmd, &o)
+	hostFlags(c, cmd, &o)
 	fs := cmd.Flags()
 	fs.StringVar(&o.Listen, "listen", "127.0.0.1:7777", "Address to listen on; port 0 takes a free one")
 	fs.StringArrayVar(&o.Proxies, "behind-proxy", nil,
@@ -45,8 +46,10 @@ Beyond this machine the server listens only encrypted (--tls-cert, --tls-key), o
 }
 
 // hostFlags are those of what runs sessions for others.
-func hostFlags(cmd *cobra.Command, o *home.ServeOptions) {
+func hostFlags(c *console.Console, cmd *cobra.Command, o *home.ServeOptions) {
 	fs := cmd.Flags()
+	fs.StringVar(&c.Global.LogFormat, "log-format", "", "Log what happens to standard error: text or json (default: "+
+		"nothing is logged)")
 	fs.StringArrayVar(&o.Folders, "folder", nil, "Folder in which agents may work; may be given again (default: this "+
 		"one)")
 	fs.StringArrayVar(&o.GitHosts, "git-host", nil, "Host from which repositories may be checked out (--repo), such "+
@@ -84,7 +87,7 @@ database. "troupe docs server" says more.`,
 			})
 		},
 	}
-	hostFlags(cmd, &o)
+	hostFlags(c, cmd, &o)
 	fs := cmd.Flags()
 	fs.StringVar(&o.Listen, "listen", "", "Address at which other machines reach it")
 	fs.StringVar(&o.Advertise, "advertise", "", "Address by which they call it, such as https://w7.example.com:7780 "+
@@ -143,7 +146,9 @@ func host(ctx context.Context, c *console.Console, o home.ServeOptions,
 	})()
 	var s hosted
 	var text string
+	var log *slog.Logger
 	_, closeLog, err := console.OpenHere(c, func(env home.Env) (h *home.Home, err error) {
+		log = env.Log
 		s, text, err = begin(ctx, env, o)
 		return nil, err
 	})
@@ -153,6 +158,8 @@ func host(ctx context.Context, c *console.Console, o home.ServeOptions,
 	for _, w := range s.Warnings() {
 		c.WarnOnce(w)
 	}
+	log.InfoContext(ctx, "process begins", "pid", os.Getpid(), "version", c.Version, "folders", o.Folders)
+	why := "interrupted"
 	_, err = fmt.Fprint(c.Out, text, "\nCtrl-C ends it; what agents have under way is gone on with by the next "+
 		"process "+
 		"that can.\n")
@@ -161,10 +168,13 @@ func host(ctx context.Context, c *console.Console, o home.ServeOptions,
 		case <-ended:
 		case <-ctx.Done():
 		case <-s.Drained():
+			why = "drained"
 			err = c.Say("Drained: nothing is at work here any more.")
 		}
 	}
-	return errors.Join(err, s.Close(ctx), closeLog())
+	err = errors.Join(err, s.Close(ctx))
+	log.InfoContext(ctx, "process ends", "why", why)
+	return errors.Join(err, closeLog())
 }
 
 // withoutPassword refuses a password where every command on the machine can read it.

@@ -61,6 +61,8 @@ type Console struct {
 type Global struct {
 	Debug  string // a file for the log
 	Server string // the address of the server that has the sessions
+	// LogFormat is that of what a process that hosts sessions logs to standard error, text or json; "": nothing.
+	LogFormat string
 }
 
 // Interrupts hands Ctrl-C and its like to whoever has something to bring to an end.
@@ -235,7 +237,17 @@ func open(c *Console, how func(home.Env) (*home.Home, error), anywhere bool) (*h
 			how = func(env home.Env) (*home.Home, error) { return home.OpenServer(env, server) }
 		}
 	}
-	log := slog.New(slog.DiscardHandler)
+	var handlers []slog.Handler
+	mask := home.MaskLog(c.Environ)
+	switch c.Global.LogFormat {
+	case "":
+	case "text":
+		handlers = append(handlers, slog.NewTextHandler(c.Err, &slog.HandlerOptions{ReplaceAttr: mask}))
+	case "json":
+		handlers = append(handlers, slog.NewJSONHandler(c.Err, &slog.HandlerOptions{ReplaceAttr: mask}))
+	default:
+		return nil, nil, Usage("--log-format is text or json, and not %q", c.Global.LogFormat)
+	}
 	closeLog := func() error { return nil }
 	if c.Global.Debug != "" {
 		f, err := os.OpenFile(c.Global.Debug, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -245,10 +257,11 @@ func open(c *Console, how func(home.Env) (*home.Home, error), anywhere bool) (*h
 				Code: troupe.ExitUsage, Err: err,
 			}
 		}
-		log = slog.New(slog.NewTextHandler(f, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		handlers = append(handlers, slog.NewTextHandler(f, &slog.HandlerOptions{Level: slog.LevelDebug,
+			ReplaceAttr: mask}))
 		closeLog = f.Close
 	}
-	h, err := how(c.Env(log))
+	h, err := how(c.Env(slog.New(slog.NewMultiHandler(handlers...))))
 	if err != nil {
 		return nil, nil, errors.Join(err, closeLog())
 	}

@@ -113,6 +113,9 @@ func (h *Home) Server() string { return h.server }
 // Mask takes secrets out of a text.
 func (h *Home) Mask(s string) string { return h.app.Mask(s) }
 
+// MaskLog takes the credentials of an environment out of what is logged.
+func MaskLog(environ []string) func([]string, slog.Attr) slog.Attr { return app.MaskLog(environ) }
+
 // History is the file that keeps what is typed into conversations.
 func (h *Home) History() string { return h.app.HistoryFile() }
 

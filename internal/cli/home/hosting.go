@@ -15,6 +15,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/api/router"
 	"github.com/troupe-dev/troupe/internal/app"
 	"github.com/troupe-dev/troupe/internal/app/host"
+	"github.com/troupe-dev/troupe/internal/app/metrics"
 	"github.com/troupe-dev/troupe/internal/app/people"
 	"github.com/troupe-dev/troupe/internal/app/schedule"
 	"github.com/troupe-dev/troupe/internal/client"
@@ -26,6 +27,7 @@ import (
 type hosting struct {
 	app    *app.App
 	people *people.People
+	counts *metrics.Set
 	secret string // by which these processes know each other
 	host   atomic.Pointer[host.Host]
 	// checkouts is the folder of repositories that were checked out.
@@ -45,17 +47,19 @@ type part struct {
 
 // openHosting opens a home and begins to keep its sessions going.
 func openHosting(ctx context.Context, env Env, p part) (*hosting, error) {
-	h := &hosting{}
+	h := &hosting{counts: metrics.New()}
+	metrics.Process(h.counts, env.Version, env.Now())
 	e := env.app()
-	e.Folders, e.GitHosts = p.bound, p.hosts
+	e.Folders, e.GitHosts, e.Metrics = p.bound, p.hosts, h.counts
 	at, advertise := p.at, p.advertise
 	e.Serve = func(ctx context.Context, a *app.App, path string) (app.Served, error) {
 		runtime, _ := env.Lookup("XDG_RUNTIME_DIR")
 		s, err := httpd.Serve(ctx, path, h.as, httpd.Options{Runtime: runtime, Temp: os.TempDir(), Keys: h.people,
-			Folders: p.bound, Checkouts: h.checkouts, Log: env.Log})
+			Folders: p.bound, Checkouts: h.checkouts, Log: env.Log, Metrics: h.counts})
 		if err != nil || at == nil {
 			return s, err
 		}
+		at.Metrics, at.Lookers = h.counts, h.people // users may look at what a worker counts, and do no more there
 		l, err := httpd.Listen(ctx, *at, peersOnly{h.people}, h.as)
 		if err != nil {
 			return nil, errors.Join(err, s.Close(ctx))

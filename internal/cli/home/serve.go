@@ -64,7 +64,8 @@ func Serve(ctx context.Context, env Env, o ServeOptions) (_ *Served, err error) 
 		s.Code, s.Until, err = h.people.First(ctx)
 	}
 	if err == nil {
-		at.Acts, at.Hooks, at.Checkouts = app.ActsOf(h.app), app.HooksOf(h.app), h.checkouts
+		at.Acts, at.Hooks = app.ActsOf(h.app), app.HooksOf(h.app)
+		at.Checkouts, at.Metrics = h.checkouts, h.counts
 		s.server, err = httpd.Listen(ctx, at, h.people, h.as)
 	}
 	if err != nil {

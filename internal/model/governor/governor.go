@@ -100,6 +100,21 @@ func (g *Governor) Waiting(provider string) (n int, until time.Time) {
 	return n, l.until
 }
 
+// Load says how many calls are under way, and how many wait for their turn.
+func (g *Governor) Load() (active, waiting int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, l := range g.lanes {
+		active += l.active
+		for _, w := range l.queue {
+			if !w.gone {
+				waiting++
+			}
+		}
+	}
+	return active, waiting
+}
+
 func (g *Governor) lane(provider string) *lane {
 	l := g.lanes[provider]
 	if l == nil {
