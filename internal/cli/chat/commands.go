@@ -86,6 +86,8 @@ func commands() []command {
 		{name: "merge", args: "[NAME|#]",
 			help:  "bring the work of a worktree to your files; it takes the flags of `troupe merge`",
 			early: true, late: true, run: mergeTree},
+		{name: "push", args: "[NAME|#]", help: "push the work of a worktree at a server as a branch",
+			early: true, late: true, run: pushTree},
 		{name: "fork", attached: true, args: "PROMPT", help: "have a copy of the agent do something beside it, with " +
 			"all that it knows",
 			run: forkAgent},

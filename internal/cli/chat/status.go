@@ -74,6 +74,9 @@ func beginsWith(t wire.NewTeam) string {
 }
 
 func (v *conversation) folder() string {
+	if r := v.trees.next.Repo; r != "" {
+		return console.Line(r, 0)
+	}
 	return console.Line(strings.TrimSuffix(short(v.trees.next.Cwd+"/", "", v.home), "/"), 0)
 }
 
@@ -117,7 +120,7 @@ func statusLine(v *conversation) string {
 	model, mode, cost := v.standing()
 	v.warnMode(mode)
 	parts := []string{console.ShortModel(model), v.role(), string(mode),
-		console.Line(filepath.Base(v.trees.next.Cwd), 40)}
+		console.Line(filepath.Base(cmp.Or(v.trees.next.Repo, v.trees.next.Cwd)), 40)}
 	if w := works(v); w.Kind.Made() {
 		parts = append(parts, "worktree "+console.Middle(console.Line(w.Name, 0), 24))
 	}

@@ -43,7 +43,11 @@ func follows(v *conversation, e troupe.Event) {
 
 func saysWhere(v *conversation) {
 	if w := works(v); w.Kind.Made() {
-		v.say("Works in " + worktreeText(v, w) + "; your files stay as they are until you merge.")
+		then := "your files stay as they are until you merge"
+		if w.Remote != "" {
+			then = "/push pushes the work to " + console.Line(w.Remote, 0) + " as a branch"
+		}
+		v.say("Works in " + worktreeText(v, w) + "; " + then + ".")
 	}
 }
 
@@ -76,11 +80,14 @@ func leavesWork(ctx context.Context, v *conversation) {
 		return
 	}
 	name := console.Line(own.Name, 64)
+	have := "Have it in your folder: troupe merge " + name
+	if own.Remote != "" {
+		have = "Have it as a branch: troupe push " + name
+	}
 	list, err := v.trees.api.Setup().Workspaces().Worktrees(ctx, wire.WorktreeQuery{Cwd: v.trees.next.Cwd,
 		Name: own.Name})
 	if err != nil || len(list) != 1 {
-		v.say(fmt.Sprintf("The work is in %s. Look at it: troupe diff %s. Have it in your folder: troupe merge %s.",
-			worktreeText(v, own), name, name))
+		v.say(fmt.Sprintf("The work is in %s. Look at it: troupe diff %s. %s.", worktreeText(v, own), name, have))
 		return
 	}
 	w := list[0]
@@ -89,7 +96,7 @@ func leavesWork(ctx context.Context, v *conversation) {
 		if w.Branch != "" {
 			text += ". Branch " + console.Line(w.Branch, 0)
 		}
-		text += fmt.Sprintf(". Look at it: troupe diff %s. Have it in your folder: troupe merge %s", name, name)
+		text += fmt.Sprintf(". Look at it: troupe diff %s. %s", name, have)
 	}
 	v.say(text + ".")
 }
@@ -213,6 +220,19 @@ func problemOf(err error) string {
 		return said.Problem
 	}
 	return err.Error()
+}
+
+// pushTree is /push.
+func pushTree(ctx context.Context, v *conversation, name string) error {
+	q, err := ownWorktree(v, "push", name)
+	if err != nil {
+		return err
+	}
+	out, err := v.trees.api.Setup().Workspaces().PushWorktree(ctx, wire.WorktreePush{WorktreeQuery: q})
+	if err != nil {
+		return err
+	}
+	return printed(v, func(c *console.Console) error { return c.PushedTo(out) })
 }
 
 // mergeTree is /merge: it brings the work in a worktree to the folder, as `troupe merge` does.

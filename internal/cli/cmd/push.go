@@ -34,8 +34,7 @@ It may be done again as the work goes on. What others have put on a branch is ne
 			case asJSON:
 				return c.JSON(out)
 			}
-			return c.Printf("Pushed to %s as branch %s (commit %s).\n", out.Pushed.To, out.Pushed.Branch,
-				out.Pushed.Commit[:min(12, len(out.Pushed.Commit))])
+			return c.PushedTo(out)
 		}),
 	}
 	cmd.Flags().StringVar(&p.Branch, "branch", "", "Name of the branch there (default: troupe/NAME)")

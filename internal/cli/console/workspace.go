@@ -6,9 +6,10 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-var typed = regexp.MustCompile(`\btroupe\s+(diff|merge|worktrees)\b( prune)?`)
+var typed = regexp.MustCompile(`\btroupe\s+(diff|merge|push|worktrees)\b( prune)?`)
 
 // Slashed names the commands that a text advises as they are typed in a conversation, where that has them.
 func Slashed(text string) string {
@@ -88,6 +89,12 @@ func Workspace(w *troupe.WorkspaceResult) string {
 			bring(w.Remote, name))
 	}
 	return text + kept + "; troupe diff " + name + ", " + bring(w.Remote, name)
+}
+
+// PushedTo says where the work of a worktree was pushed to.
+func (c *Console) PushedTo(w wire.PushedWorktree) error {
+	return c.Printf("Pushed to %s as branch %s (commit %s).\n", w.Pushed.To, w.Pushed.Branch,
+		w.Pushed.Commit[:min(12, len(w.Pushed.Commit))])
 }
 
 // bring is the command that brings the work in a worktree to where it is wanted: to the remote of a checkout, which is
