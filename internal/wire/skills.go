@@ -86,7 +86,7 @@ func BuiltInCommands() []string {
 		"roster", "show", "skills", "sleep", "status", "stop", "task", "tasks", "team", "todo", "todos", "transcript",
 		"undo",
 		"usage",
-		"worktree", "worktrees"}
+		"push", "worktree", "worktrees"}
 }
 
 // BuiltInCommand reports whether a name is that of a command of the conversation.
