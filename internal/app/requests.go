@@ -135,6 +135,9 @@ func (a requests) Answer(ctx context.Context, id string, ans wire.Answer) error 
 	if err != nil {
 		return err
 	}
+	if err := a.maySteer(ctx, q.Root); err != nil { // a no has words too
+		return err
+	}
 	if ans.Allow {
 		if err := a.mayAnswer(ctx, q); err != nil {
 			return err
