@@ -10,8 +10,10 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/turn"
+	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/internal/workspace"
 )
 
@@ -32,6 +34,25 @@ func mayBypass(c troupe.Caller, mode troupe.Mode) error {
 		Problem: "this session works in mode bypassPermissions, outside of the sandbox: to set it to work takes the " +
 			"right \"admin\"",
 		Hint: "Give another mode, or ask an admin of the server.", Code: troupe.ExitPermission}
+}
+
+// boundedBy marks the rules of one who only operates: of those with a source, that these are.
+func boundedBy(c troupe.Caller, rules []troupe.Rule, source string) {
+	for i := range rules {
+		if onlyOperates(c) && rules[i].Source == source && rules[i].Effect == troupe.Allow {
+			rules[i].Bounded = true
+		}
+	}
+}
+
+// authority is what a root is granted by the caller.
+func (a bound) authority(tools *gate.Tools, b wire.Begin, p *policy, before *troupe.Authority) (troupe.Authority,
+	[]string, error) {
+	out, warnings, err := a.app.authority(tools, b, p, before)
+	if len(b.Allow) > 0 { // else those are of the ones that it was begun with
+		boundedBy(a.caller, out.Rules, sourceAllow)
+	}
+	return out, warnings, err
 }
 
 // maySteer refuses what has a tree do something that no sandbox confines: words, answers of whichever kind, and the like.
@@ -62,7 +83,7 @@ func (a requests) mayAnswer(ctx context.Context, q troupe.Request) error {
 	}
 	beyond := ""
 	switch {
-	case q.Opens == troupe.LevelNone || q.Decision.Sandbox == troupe.LevelNone:
+	case q.Decision.Unconfined || q.Opens == troupe.LevelNone || q.Decision.Sandbox == troupe.LevelNone:
 		beyond = "runs outside of the sandbox"
 	case q.Decision.Protected || len(q.Decision.Opens) > 0:
 		beyond = "changes what holds for later sessions"

@@ -165,6 +165,7 @@ func (a requests) Answer(ctx context.Context, id string, ans wire.Answer) error 
 	if answer.Rule = ruleOf(req, ans); answer.Rule != "" {
 		rules = append(rules, troupe.Rule{Effect: troupe.Allow, Text: answer.Rule, Source: source})
 	}
+	boundedBy(a.caller, rules, source)
 	// First the rules, so that nothing else of the tree asks for the same again.
 	var out []troupe.Mail
 	for i := range rules {
