@@ -177,6 +177,9 @@ type Rule struct {
 	For SessionID `json:"for,omitempty"`
 	// Managed: it was set by whoever manages the machine. What it denies nothing lifts.
 	Managed bool `json:"managed,omitempty"`
+	// Bounded: who gave it may have agents work in the sandbox of a server, and no more. It lets nothing that is
+	// protected be written, and nothing run outside of the sandbox.
+	Bounded bool `json:"bounded,omitempty"`
 }
 
 // grantedBy begins the source of a rule that a person's answer gave a session.
@@ -209,7 +212,9 @@ type Decision struct {
 	Effect Effect `json:"effect"`
 	Step   Step   `json:"step"`
 	// Protected: of what is asked about, it would change files that hold for later sessions.
-	Protected bool   `json:"protected,omitempty"`
+	Protected bool `json:"protected,omitempty"`
+	// Unconfined: what is asked about is done outside of the sandbox, by what is no command.
+	Unconfined bool   `json:"unconfined,omitempty"`
 	Rule      string `json:"rule,omitempty"`   // the rule's text, if one decided
 	Source    string `json:"source,omitempty"` // where that rule stands
 	Why       string `json:"why,omitempty"`    // one sentence for people

@@ -134,6 +134,8 @@ type Access struct {
 	URL string `json:"url,omitempty"`
 	// Ask is why a person has to say yes to the call, whatever a mode or a rule allows; "": nobody has to.
 	Ask string `json:"ask,omitempty"`
+	// Unconfined: what the call has done is done on this machine and outside of the sandbox.
+	Unconfined bool `json:"unconfined,omitempty"`
 }
 
 // Evidence is what the runtime itself measured while a call ran. It stands beside an

@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/turn"
+	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/internal/workspace"
 )
 
@@ -33,7 +36,26 @@ func mayBypass(c troupe.Caller, mode troupe.Mode) error {
 		Hint: "Give another mode, or ask an admin of the server.", Code: troupe.ExitPermission}
 }
 
-// maySteer refuses words and answers to a tree that no sandbox confines.
+// boundedBy marks the rules of one who only operates: of those with a source, that these are.
+func boundedBy(c troupe.Caller, rules []troupe.Rule, source string) {
+	for i := range rules {
+		if onlyOperates(c) && rules[i].Source == source && rules[i].Effect == troupe.Allow {
+			rules[i].Bounded = true
+		}
+	}
+}
+
+// authority is what a root is granted by the caller.
+func (a bound) authority(tools *gate.Tools, b wire.Begin, p *policy, before *troupe.Authority) (troupe.Authority,
+	[]string, error) {
+	out, warnings, err := a.app.authority(tools, b, p, before)
+	if len(b.Allow) > 0 { // else those are of the ones that it was begun with
+		boundedBy(a.caller, out.Rules, sourceAllow)
+	}
+	return out, warnings, err
+}
+
+// maySteer refuses what has a tree do something that no sandbox confines: words, answers of whichever kind, and the like.
 func (a bound) maySteer(ctx context.Context, root troupe.SessionID) error {
 	if !onlyOperates(a.caller) {
 		return nil
@@ -46,7 +68,11 @@ func (a bound) maySteer(ctx context.Context, root troupe.SessionID) error {
 	if err != nil {
 		return fmt.Errorf("read session %s: %w", root, err)
 	}
-	return mayBypass(a.caller, st.Authority.Mode)
+	auth := st.Authority
+	if p := auth.Planning; p != nil && p.Before == troupe.ModeBypass { // a yes to its plan brings it back
+		auth.Mode = p.Before
+	}
+	return mayBypass(a.caller, auth.Mode)
 }
 
 // mayAnswer refuses a yes of one who only operates to what goes beyond: what no sandbox confines, and files that hold
@@ -55,12 +81,9 @@ func (a requests) mayAnswer(ctx context.Context, q troupe.Request) error {
 	if !onlyOperates(a.caller) {
 		return nil
 	}
-	if err := a.maySteer(ctx, q.Root); err != nil {
-		return err
-	}
 	beyond := ""
 	switch {
-	case q.Opens == troupe.LevelNone || q.Decision.Sandbox == troupe.LevelNone:
+	case q.Decision.Unconfined || q.Opens == troupe.LevelNone || q.Decision.Sandbox == troupe.LevelNone:
 		beyond = "runs outside of the sandbox"
 	case q.Decision.Protected || len(q.Decision.Opens) > 0:
 		beyond = "changes what holds for later sessions"
@@ -69,7 +92,12 @@ func (a requests) mayAnswer(ctx context.Context, q troupe.Request) error {
 		if err != nil {
 			return err
 		}
-		if beyond, err = a.beyond(ctx, s, q.Wants); err != nil {
+		changes := slices.DeleteFunc(slices.Clone(q.Wants), func(w troupe.Attempt) bool { return !w.Changes() })
+		paths := make([]string, len(changes))
+		for i, w := range changes {
+			paths[i] = w.Path
+		}
+		if beyond, err = a.beyond(ctx, s, paths); err != nil {
 			return err
 		}
 	}
@@ -81,8 +109,30 @@ func (a requests) mayAnswer(ctx context.Context, q troupe.Request) error {
 		Code: troupe.ExitPermission}
 }
 
-// beyond says what of the attempts of a command goes beyond.
-func (a requests) beyond(ctx context.Context, s troupe.Session, wants []troupe.Attempt) (string, error) {
+// mayUndo refuses one who only operates what an undo would change outside of the server's folders, and what holds for
+// later sessions: an admin may have had it changed.
+func (a bound) mayUndo(ctx context.Context, u Undo) error {
+	if !onlyOperates(a.caller) {
+		return nil
+	}
+	s, err := a.app.trees.session(ctx, u.Root)
+	if err != nil {
+		return err
+	}
+	paths := make([]string, len(u.Files))
+	for i, f := range u.Files {
+		paths[i] = f.Path
+	}
+	beyond, err := a.beyond(ctx, s, paths)
+	if err != nil || beyond == "" {
+		return err
+	}
+	return &troupe.UserError{Problem: fmt.Sprintf("this undo %s: that takes the right \"admin\"", beyond),
+		Hint: "Ask an admin of the server.", Code: troupe.ExitPermission}
+}
+
+// beyond says which of the files that would be changed goes beyond.
+func (a bound) beyond(ctx context.Context, s troupe.Session, paths []string) (string, error) {
 	e, err := a.app.start(ctx)
 	if err != nil {
 		return "", err
@@ -91,9 +141,12 @@ func (a requests) beyond(ctx context.Context, s troupe.Session, wants []troupe.A
 	if err != nil {
 		return "", err
 	}
-	for _, w := range wants {
-		if _, covered := gr.protected.Covers(w.Path); w.Changes() && covered {
-			return "changes " + w.Path + ", which holds for later sessions,", nil
+	for _, path := range paths {
+		if _, covered := gr.protected.Covers(path); covered {
+			return "changes " + path + ", which holds for later sessions,", nil
+		}
+		if gr.beyond(path) != "" {
+			return "changes " + path + ", which is in none of the server's folders,", nil
 		}
 	}
 	return "", nil

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -208,7 +210,7 @@ func TestServerBypass(t *testing.T) {
 	}
 }
 
-// TestServerAnswers: to what is asked in a tree outside of the sandbox operators say neither yes nor a word; and to
+// TestServerAnswers: to what is asked in a tree outside of the sandbox operators say nothing; and to
 // nothing that goes beyond do they say yes.
 func TestServerAnswers(t *testing.T) {
 	t.Parallel()
@@ -245,13 +247,10 @@ func TestServerAnswers(t *testing.T) {
 	}
 	q := begin(troupe.ModeBypass)
 	for _, ans := range []wire.Answer{{Allow: true, Answers: []troupe.Said{{Choices: []string{"a"}}}},
-		{Note: "do something else"}} {
+		{Note: "do something else"}, {}} {
 		if err := operator.Answer(t.Context(), q.ID, ans); !refusedForRight(err) {
 			t.Errorf("an operator says %+v: %v", ans, err)
 		}
-	}
-	if err := operator.Answer(t.Context(), q.ID, wire.Answer{}); err != nil {
-		t.Errorf("an operator says no: %v", err)
 	}
 	q = begin("")
 	if err := operator.Answer(t.Context(), q.ID, wire.Answer{Note: "do something else"}); err != nil {
@@ -497,5 +496,128 @@ func TestServerFolderIsTheOneChecked(t *testing.T) {
 	}
 	if p, err := a.policyOf(link); err == nil {
 		t.Errorf("what stands there holds in its place, trusted: %v", p.trusted())
+	}
+}
+
+// TestServerBypassHoldsEveryVerb: one who only operates sets nothing going in a session that no sandbox confines, or that
+// has had none before it planned, by whatever verb. A verb that is new has to be put here.
+func TestServerBypassHoldsEveryVerb(t *testing.T) {
+	t.Parallel()
+	free := strings.Fields("Wait Leave Remove Stop Sleep Requests Request Plans Turns PlanUndo") // look, or end something
+	for _, noun := range []reflect.Type{reflect.TypeFor[api.Runs](), reflect.TypeFor[api.Steering](),
+		reflect.TypeFor[api.Requests](), reflect.TypeFor[api.Undoing]()} {
+		for m := range noun.Methods() {
+			if _, held := heldVerbs()[m.Name]; !held && !slices.Contains(free, m.Name) {
+				t.Errorf("%s is in neither list", m.Name)
+			}
+		}
+	}
+	for _, mode := range []troupe.Mode{troupe.ModeBypass, troupe.ModePlan} {
+		real, err := filepath.EvalSymlinks(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		const script = "replies:\n  - turn: 1\n    calls:\n      - tool: AskUserQuestion\n        input: {questions: [{header: H, " +
+			"question: Which?, default: A, options: [{label: A, description: a}, {label: B, description: b}]}]}\n  - " +
+			"text: done\n"
+		if err := os.WriteFile(filepath.Join(real, "s.yaml"), []byte(script), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		admin, operator := serverIn(t, real)
+		begun, err := admin.Begin(t.Context(), wire.Begin{Prompt: "go", Cwd: real, Model: "script:s.yaml", AskMS: 60_000,
+			Attended: true, Permissions: wire.Permissions{Mode: troupe.ModeBypass}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := asksFor(t, admin, begun.Root)
+		if mode == troupe.ModePlan {
+			if err := admin.SetMode(t.Context(), begun.Root, mode); err != nil {
+				t.Fatal(err)
+			}
+			untilMode(t, admin, begun.Root, mode)
+		}
+		for name, does := range heldVerbs() {
+			for i, do := range does {
+				if err := do(t.Context(), operator, begun.Root, q.ID); !refusedForRight(err) {
+					t.Errorf("%s: %s %d: %v", mode, name, i, err)
+				}
+			}
+		}
+		if err := operator.Stop(t.Context(), begun.Root, wire.Stop{Now: true, Tree: true}); err != nil {
+			t.Error(err)
+		}
+		if err := operator.Wait(t.Context(), begun.Root); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+type verb = func(ctx context.Context, a api.API, id troupe.SessionID, request string) error
+
+// heldVerbs are those that set something going, each in the ways that there are.
+func heldVerbs() map[string][]verb {
+	send := func(m wire.Message) verb {
+		return func(ctx context.Context, a api.API, id troupe.SessionID, _ string) error {
+			_, err := a.Send(ctx, id, m)
+			return err
+		}
+	}
+	answer := func(ans wire.Answer) verb {
+		return func(ctx context.Context, a api.API, _ troupe.SessionID, q string) error { return a.Answer(ctx, q, ans) }
+	}
+	begin := func(b wire.Begin) verb {
+		return func(ctx context.Context, a api.API, id troupe.SessionID, _ string) error {
+			b.Resume = string(id)
+			_, err := a.Begin(ctx, b)
+			return err
+		}
+	}
+	undo := func(o wire.UndoOrder) verb {
+		return func(ctx context.Context, a api.API, id troupe.SessionID, _ string) error {
+			_, err := a.Undo(ctx, id, o)
+			return err
+		}
+	}
+	return map[string][]verb{
+		"Begin": {begin(wire.Begin{Prompt: "x"}), begin(wire.Begin{Taking: wire.Taking{Wake: true}}), begin(wire.Begin{Idle: true})},
+		"Send":  {send(wire.Message{Text: "x"}), send(wire.Message{Text: "x", Fork: true})},
+		"Answer": {answer(wire.Answer{Allow: true}), answer(wire.Answer{Note: "do x"}),
+			answer(wire.Answer{Allow: true, Answers: []troupe.Said{{Text: "do x"}}})},
+		"Background": {func(ctx context.Context, a api.API, id troupe.SessionID, _ string) error {
+			return a.Background(ctx, id)
+		}},
+		"Compact": {func(ctx context.Context, a api.API, id troupe.SessionID, _ string) error {
+			return a.Compact(ctx, id, "do x")
+		}},
+		"SetModel": {func(ctx context.Context, a api.API, id troupe.SessionID, _ string) error {
+			_, err := a.SetModel(ctx, id, "script:s.yaml")
+			return err
+		}},
+		"SetMode": {func(ctx context.Context, a api.API, id troupe.SessionID, _ string) error {
+			return a.SetMode(ctx, id, troupe.ModeBypass)
+		}},
+		"Undo": {undo(wire.UndoOrder{Plan: "x"}), undo(wire.UndoOrder{Redo: true})},
+	}
+}
+
+// untilMode waits until a session has a mode.
+func untilMode(t *testing.T, a api.API, root troupe.SessionID, mode troupe.Mode) {
+	t.Helper()
+	for ctx := t.Context(); ctx.Err() == nil; {
+		events, err := a.Follow(ctx, wire.Follow{Root: root})
+		if err != nil {
+			t.Fatal(err)
+		}
+		batch, err := events.Next(ctx)
+		events.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range batch.Events {
+			if b, ok := e.Body.(troupe.AuthorityChanged); ok && b.Authority.Mode == mode && b.Authority.Planning != nil {
+				return
+			}
+		}
+		<-time.After(10 * time.Millisecond) // another goroutine changes it
 	}
 }

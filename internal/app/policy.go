@@ -66,7 +66,7 @@ func readPolicy(a *App, folder string, grant bool) (*policy, error) {
 	var subjects []trust.Subject
 	for _, dir := range all.Folders {
 		subjects = append(subjects, trust.Subject{Folder: dir, Root: all.Folders[0], Home: a.dirs.Home,
-			Fixed: len(a.env.Folders) > 0,
+			Fixed:  len(a.env.Folders) > 0,
 			Agents: own, AgentKey: profile.Key,
 			AgentFolders: profile.ProjectFolders(), Skills: ownSkills(a.dirs, skillsOf(p.plugins, true)),
 			Servers: ownServers})

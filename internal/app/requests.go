@@ -135,14 +135,13 @@ func (a requests) Answer(ctx context.Context, id string, ans wire.Answer) error 
 	if err != nil {
 		return err
 	}
-	switch {
-	case ans.Allow:
-		err = a.mayAnswer(ctx, q)
-	case ans.Note != "":
-		err = a.maySteer(ctx, q.Root)
-	}
-	if err != nil {
+	if err := a.maySteer(ctx, q.Root); err != nil { // a no has words too, and sets the session going
 		return err
+	}
+	if ans.Allow {
+		if err := a.mayAnswer(ctx, q); err != nil {
+			return err
+		}
 	}
 	by := a.caller.String()
 	answer := troupe.Answer{Request: troupe.RequestID(req.ID), By: by, Effect: troupe.Deny, Note: a.app.Mask(ans.Note)}
@@ -166,6 +165,7 @@ func (a requests) Answer(ctx context.Context, id string, ans wire.Answer) error 
 	if answer.Rule = ruleOf(req, ans); answer.Rule != "" {
 		rules = append(rules, troupe.Rule{Effect: troupe.Allow, Text: answer.Rule, Source: source})
 	}
+	boundedBy(a.caller, rules, source)
 	// First the rules, so that nothing else of the tree asks for the same again.
 	var out []troupe.Mail
 	for i := range rules {

@@ -27,6 +27,9 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 	if err != nil {
 		return begun, err
 	}
+	if err := a.maySteer(ctx, s.ID); err != nil {
+		return begun, err
+	}
 	if err := a.checkAwake(s, b.Wake); err != nil {
 		return begun, err
 	}
@@ -37,7 +40,7 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 	if err := a.checkNotAtWork(ctx, t, s); err != nil {
 		return begun, err
 	}
-	if err := errors.Join(folderIsThere(s), movedAway(a.app, s), a.maySteer(ctx, s.ID)); err != nil {
+	if err := errors.Join(folderIsThere(s), movedAway(a.app, s)); err != nil {
 		return begun, err
 	}
 	if failed := s.Status.Ended() && s.Status != troupe.Completed; failed && b.Prompt == "" && !b.Wake && !b.Idle &&
@@ -235,7 +238,7 @@ func (a runs) changes(ctx context.Context, tools *gate.Tools, b wire.Begin, p *p
 	if err := a.checkPrice(b, full); err != nil {
 		return authority, nil, err
 	}
-	authority, more, err := a.app.authority(tools, b, p, &st.Authority)
+	authority, more, err := a.authority(tools, b, p, &st.Authority)
 	if err != nil {
 		return authority, nil, err
 	}

@@ -230,6 +230,9 @@ func (a steering) Stop(ctx context.Context, id troupe.SessionID, st wire.Stop) e
 // Background has a sub-agent that its parent waits for go on by itself; of a main agent, all that it waits for.
 func (a steering) Background(ctx context.Context, id troupe.SessionID) error {
 	s, err := a.app.trees.session(ctx, id)
+	if err == nil {
+		err = a.maySteer(ctx, s.Root)
+	}
 	if err != nil {
 		return err
 	}
@@ -271,6 +274,9 @@ func notMoved(id troupe.SessionID, err error) error {
 // Compact has a session shorten its conversation; hint says what to keep.
 func (a steering) Compact(ctx context.Context, id troupe.SessionID, hint string) error {
 	s, err := a.app.trees.session(ctx, id)
+	if err == nil {
+		err = a.maySteer(ctx, s.Root)
+	}
 	if err != nil {
 		return err
 	}
@@ -289,6 +295,9 @@ func (a steering) Compact(ctx context.Context, id troupe.SessionID, hint string)
 // the old one's.
 func (a steering) SetModel(ctx context.Context, id troupe.SessionID, name string) (full string, err error) {
 	s, err := a.app.trees.session(ctx, id)
+	if err == nil {
+		err = a.maySteer(ctx, s.Root)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -306,6 +315,9 @@ func (a steering) SetModel(ctx context.Context, id troupe.SessionID, name string
 // an answer is judged again.
 func (a steering) SetMode(ctx context.Context, root troupe.SessionID, mode troupe.Mode) error {
 	if _, err := troupe.ParseMode(string(mode)); err != nil {
+		return err
+	}
+	if err := mayBypass(a.caller, mode); err != nil {
 		return err
 	}
 	s, err := a.app.trees.session(ctx, root)

@@ -73,6 +73,9 @@ func (a undoing) PlanUndo(ctx context.Context, root troupe.SessionID, o wire.Und
 }
 
 func (a undoing) Undo(ctx context.Context, root troupe.SessionID, o wire.UndoOrder) (wire.Undo, error) {
+	if err := a.maySteer(ctx, root); err != nil {
+		return wire.Undo{}, err
+	}
 	p, now, err := a.plan(ctx, root, o)
 	if err != nil {
 		return wire.Undo{}, err
@@ -83,6 +86,9 @@ func (a undoing) Undo(ctx context.Context, root troupe.SessionID, o wire.UndoOrd
 				root),
 			Hint: "Look again at what there is to undo.", Code: troupe.ExitUsage, Err: troupe.ErrFenced,
 		}
+	}
+	if err := a.mayUndo(ctx, p); err != nil {
+		return wire.Undo{}, err
 	}
 	// Before anything is put back: the agents could not be told of it otherwise.
 	if _, err := a.checkHeard(ctx, root); err != nil {

@@ -28,7 +28,7 @@ func (c *call) matchCommand(r *rule.Rule, layer int) {
 		if r.Tool != c.tool || m.exact.found {
 			return
 		}
-		if r.Words.Exact() && r.Words.Lits[0] == m.text {
+		if r.Words.Exact() && r.Words.Lits[0] == m.text && !(r.Written.Bounded && writesGuarded(c)) {
 			m.exact.take(r, layer)
 			return
 		}
@@ -39,6 +39,15 @@ func (c *call) matchCommand(r *rule.Rule, layer int) {
 		}
 	default:
 	}
+}
+
+// writesGuarded reports whether a redirect of the command writes what is protected, or may.
+func writesGuarded(c *call) bool {
+	return strings.Contains(c.shell.text, ">") && slices.ContainsFunc(c.parsed().parts, func(p part) bool {
+		return slices.ContainsFunc(p.writes, func(t target) bool {
+			return len(t.guards) > 0 || t.name == "" && !t.nowhere
+		})
+	})
 }
 
 func (c *call) matchWrites(r *rule.Rule, layer int) {

@@ -64,6 +64,7 @@ type hits struct {
 	memory                    *troupe.Memory
 	via                       *troupe.ToolFacts // the tool that it is made through; nil: none
 	askWhy                    string            // why the call itself wants a person's yes; "" if it does not
+	unconfined                bool              // it is done outside of the sandbox
 	// why no answer lets it write what it would write, and what says so; "" if one may
 	closedWhy, closedBy string
 }
@@ -85,7 +86,7 @@ func newCall(q *Query) call {
 		secrets: secrets{hidden: notOfOthers(q.Scratchpad, q.Hidden), bound: q.Bound, exist: q.HiddenFiles},
 		hits: hits{judged: q.Judged,
 			plan: PlanOf(q.Chain), strips: strips(q.Chain), askWhy: q.Access.Ask,
-			memory: q.Chain[len(q.Chain)-1].Memory, via: q.via},
+			memory: q.Chain[len(q.Chain)-1].Memory, via: q.via, unconfined: q.Access.Unconfined},
 	}
 	// What a repository's settings have git run is confined with git, if there is a sandbox.
 	c.shell.text, c.shell.safeGit = q.Access.Command, q.SafeGit || slices.Contains(q.Levels, troupe.LevelWorkspace)
@@ -297,7 +298,7 @@ func (c *call) matchRules(chain []Layer) {
 				c.shell.note(r, i)
 			case troupe.Allow:
 				switch {
-				case !isFor(r, chain) || c.strips && dangerous(r):
+				case !isFor(r, chain), c.strips && dangerous(r), r.Written.Bounded && leavesSandbox(c):
 				case c.isCommand():
 					c.matchCommand(r, i)
 				default:
@@ -306,6 +307,11 @@ func (c *call) matchRules(chain []Layer) {
 			}
 		})
 	}
+}
+
+// leavesSandbox reports whether a call runs outside of a sandbox once a rule allows it.
+func leavesSandbox(c *call) bool {
+	return c.unconfined || c.isCommand() && !slices.Contains(c.levels, troupe.LevelWorkspace)
 }
 
 // isFor reports whether an allow rule is for the last session of a chain.

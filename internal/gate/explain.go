@@ -46,7 +46,7 @@ func explain(q *Query, c *call, v verdict, grantable bool) troupe.Decision {
 		}
 		return d
 	}
-	d.Protected = v.effect == troupe.Ask && c.protected
+	d.Protected, d.Unconfined = v.effect == troupe.Ask && c.protected, v.effect == troupe.Ask && c.unconfined
 	mode := string(layer.Mode)
 	switch v.step {
 	case StepManagedDeny:

@@ -165,6 +165,9 @@ func names(p *rule.Pattern, g *guard) bool {
 
 // matchesFile reports whether an allow rule about edits covers one file that would be written.
 func matchesFile(r *rule.Rule, c *call, name string, guards []*guard) bool {
+	if r.Written.Bounded && len(guards) > 0 {
+		return false
+	}
 	switch r.Kind {
 	case rule.KindTool:
 		return len(guards) == 0

@@ -175,6 +175,15 @@ func TestPause(t *testing.T) {
 			func(k wire.KeptGoing) bool { return k.ID == tree && k.State == "paused" }) {
 			t.Errorf("taken up are %v; %+v, %v", w.taken(), all, err)
 		}
+		for s, blocked := range map[Standing]bool{Rests: true, Over: true, Asleep: true, Here: false, There: false} {
+			w.set(s)
+			_, err := api.Send(t.Context(), tree, wire.Message{Text: "x"})
+			if cerr := api.Compact(t.Context(), tree, "x"); errors.Is(err, troupe.ErrBlocked) != blocked ||
+				errors.Is(cerr, troupe.ErrBlocked) != blocked {
+				t.Errorf("words to what is %d: %v, %v", s, err, cerr)
+			}
+		}
+		w.set(Left)
 		if err := pause(wire.Pause{Where: "/src/a", End: true}); err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -185,6 +186,9 @@ func (s serving) parked(ctx context.Context, all []wire.Session) (err error) {
 
 // Send gives a session words. Where no process had its tree, one has by the answer.
 func (s serving) Send(ctx context.Context, id troupe.SessionID, m wire.Message) (wire.Sent, error) {
+	if err := s.refuseRun(ctx, id); err != nil {
+		return wire.Sent{}, err
+	}
 	sent, err := s.API.Send(ctx, id, m)
 	if err != nil {
 		return sent, err
@@ -202,9 +206,21 @@ func (s serving) Send(ctx context.Context, id troupe.SessionID, m wire.Message) 
 // effectWaits is what is told where no process runs a tree.
 const effectWaits = "waits"
 
+// refuseRun refuses what begins another run of a tree in a paused folder. What is at work there goes on.
+func (s serving) refuseRun(ctx context.Context, id troupe.SessionID) error {
+	t, err := s.API.Tree(ctx, id)
+	if err != nil || slices.ContainsFunc(t.Sessions, func(x wire.Session) bool { return x.Status.Live() }) {
+		return err
+	}
+	return refusePaused(ctx, s.h.o.Records, t.Sessions[0].Cwd)
+}
+
 // Compact has a session shorten its conversation.
 func (s serving) Compact(ctx context.Context, id troupe.SessionID, hint string) error {
-	err := s.API.Compact(ctx, id, hint)
+	err := s.refuseRun(ctx, id)
+	if err == nil {
+		err = s.API.Compact(ctx, id, hint)
+	}
 	if err == nil {
 		_, err = s.goOn(ctx, id)
 	}

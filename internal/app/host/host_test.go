@@ -156,7 +156,13 @@ func (w *world) questions() string {
 }
 
 func (w *world) Tree(context.Context, troupe.SessionID) (wire.Tree, error) {
-	return wire.Tree{Sessions: []wire.Session{{ID: tree, Root: tree}}}, nil
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	status := troupe.Running
+	if s := w.stands[tree]; s == Rests || s == Over || s == Asleep {
+		status = troupe.Completed
+	}
+	return wire.Tree{Sessions: []wire.Session{{ID: tree, Root: tree, Cwd: w.cwd, Status: status}}}, nil
 }
 
 func (w *world) Send(_ context.Context, id troupe.SessionID, _ wire.Message) (wire.Sent, error) {

@@ -61,6 +61,9 @@ func (s Server) Level() troupe.Level {
 	return level
 }
 
+// unconfined reports whether it runs on this machine and outside of the sandbox.
+func (s Server) unconfined() bool { return s.Type == entry.Stdio && s.Level() == troupe.LevelNone }
+
 // Places are where servers are looked for.
 type Places struct {
 	Dirs    config.Dirs

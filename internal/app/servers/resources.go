@@ -59,7 +59,8 @@ type resourceCall struct {
 
 // Access implements tool.Prepared. Rules about the server hold.
 func (c resourceCall) Access() troupe.Access {
-	return troupe.Access{Class: troupe.ClassExec, Tool: entry.ToolNames(c.server.Name, []string{resourcesName})[0]}
+	return troupe.Access{Class: troupe.ClassExec, Tool: entry.ToolNames(c.server.Name, []string{resourcesName})[0],
+		Unconfined: c.server.unconfined()}
 }
 
 // Preview implements tool.Previewer.

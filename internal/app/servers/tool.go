@@ -38,7 +38,9 @@ type call struct {
 }
 
 // Access implements tool.Prepared.
-func (c call) Access() troupe.Access { return troupe.Access{Class: troupe.ClassExec} }
+func (c call) Access() troupe.Access {
+	return troupe.Access{Class: troupe.ClassExec, Unconfined: c.server.unconfined()}
+}
 
 // Preview implements tool.Previewer.
 func (c call) Preview(tool.Env) (text string, futile bool) {
