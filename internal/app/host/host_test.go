@@ -39,6 +39,7 @@ type world struct {
 	dead   map[troupe.OwnerID]bool
 	begin  func(b wire.Begin) error // what comes of taking a tree up
 	waits  error                    // of a wait for a tree that is not here
+	fold   error                    // of a look at a tree
 	looked func()                   // happens after each look at a tree, before it is told
 	stays  bool                     // what rests is not let go of
 	asked  []string                 // what else it was asked for, in order
@@ -66,12 +67,12 @@ func (w *world) set(s Standing) {
 
 func (w *world) Standing(_ context.Context, root troupe.SessionID) (Standing, string, error) {
 	w.mu.Lock()
-	s, cwd, looked := w.stands[root], w.cwd, w.looked
+	s, cwd, looked, fold := w.stands[root], w.cwd, w.looked, w.fold
 	w.mu.Unlock()
 	if looked != nil {
 		looked()
 	}
-	return s, cwd, nil
+	return s, cwd, fold
 }
 
 func (w *world) Alive(_ context.Context, id troupe.OwnerID) (bool, error) {

@@ -60,8 +60,11 @@ func (h *Host) drain(ctx context.Context) (draining bool, until time.Time, err e
 		r.Version, err = h.o.Records.PutRecord(ctx, r)
 	}
 	var w worker
-	if err == nil {
-		err = json.Unmarshal(r.Value, &w)
+	if err == nil && json.Unmarshal(r.Value, &w) != nil { // what it said of itself is said again
+		w, r.Value = worker{}, own.Value
+		if r.Version, err = h.o.Records.PutRecord(ctx, r); err == nil {
+			err = json.Unmarshal(r.Value, &w)
+		}
 	}
 	if err != nil {
 		return false, until, fmt.Errorf("look whether this process is to be drained: %w", err)
@@ -116,8 +119,8 @@ func workers(ctx context.Context, records store.Records, trees Trees) ([]announc
 	var out []announced
 	for _, r := range all {
 		w := announced{r: r}
-		if err := json.Unmarshal(r.Value, &w.worker); err != nil {
-			return nil, fmt.Errorf("read worker %s: %w", r.Key, err)
+		if err := json.Unmarshal(r.Value, &w.worker); err != nil { // it takes on nothing, as far as is known
+			w.worker = worker{Host: "? (its record cannot be read)"}
 		}
 		switch alive, err := trees.Alive(ctx, troupe.OwnerID(r.Key)); {
 		case err != nil:
