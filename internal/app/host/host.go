@@ -84,6 +84,8 @@ type Trees interface {
 // Peer is another process.
 type Peer interface {
 	api.API
+	// Ping reports whether it answers at all: api.ErrSilent if not, api.ErrUnreachable if it is not there.
+	Ping(ctx context.Context) error
 	Close()
 }
 

@@ -853,7 +853,7 @@ func TestDrainsGivesBack(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.begin = func(ctx context.Context, _ wire.Begin) error {
 			<-time.After(3 * time.Second)
-			return errors.New("nothing begins here any more")
+			return refusal("nothing begins here any more")
 		}
 		first := w.keep(true)
 		defer first.Close()
@@ -891,8 +891,9 @@ func TestRunAtOnce(t *testing.T) {
 				var all sync.WaitGroup
 				told := map[troupe.SessionID]bool{}
 				refused := 0
-				for range 3 {
+				for i := range 3 {
 					all.Go(func() {
+						<-time.After(time.Duration(i) * time.Second / 3) // all before the first one looks again
 						s, err := w.all().Run(t.Context(), ann(), "n")
 						w.with(func() {
 							if err != nil {
@@ -1326,6 +1327,21 @@ func TestSlowBirths(t *testing.T) {
 		pass(3 * time.Second)
 		if got := len(w.runs()); got != mostBirths+3 {
 			t.Errorf("%d have begun, want %d", got, mostBirths+3)
+		}
+	})
+}
+
+// TestCameOf: who had a run begin is told of theirs, whatever came after it.
+func TestCameOf(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		at := w.now()
+		p := plan{Last: &wire.ScheduleRun{At: at.Add(time.Second), Root: "b"}, Today: []begun{{ID: "a", Of: at}}}
+		if s, err := w.all().cameOf(t.Context(), p, at, wire.Schedule{}); err != nil || s.Last.Root != "a" {
+			t.Errorf("%+v, %v", s.Last, err)
+		}
+		p.Today = nil
+		if _, err := w.all().cameOf(t.Context(), p, at, wire.Schedule{}); err == nil {
+			t.Error("one that did not begin is told to have begun")
 		}
 	})
 }
