@@ -30,22 +30,23 @@ const tree troupe.SessionID = "7k3f00000000"
 type world struct {
 	api.API
 
-	mu              sync.Mutex
-	stands          map[troupe.SessionID]Standing
-	cwd             string
-	begun           []wire.Begin
-	left            []troupe.SessionID
-	sent            int
-	dead            map[troupe.OwnerID]bool
-	begin           func(b wire.Begin) error // what comes of taking a tree up
-	waits           error                    // of a wait for a tree that is not here
-	fold            error                    // of a look at a tree
-	looked          func()                   // happens after each look at a tree, before it is told
-	stays           bool                     // what rests is not let go of
-	asked           []string                 // what else it was asked for, in order
-	fails           error                    // of that
-	silent, freezes map[string]bool          // by sockets: what does not answer, and what stops in the middle of a birth
-	dialed          []call                   // processes that were called
+	mu     sync.Mutex
+	stands map[troupe.SessionID]Standing
+	cwd    string
+	begun  []wire.Begin
+	left   []troupe.SessionID
+	sent   int
+	dead   map[troupe.OwnerID]bool
+	begin  func(b wire.Begin) error // what comes of taking a tree up
+	waits  error                    // of a wait for a tree that is not here
+	fold   error                    // of a look at a tree
+	looked func()                   // happens after each look at a tree, before it is told
+	stays  bool                     // what rests is not let go of
+	asked  []string                 // what else it was asked for, in order
+	fails  error                    // of that
+	// By sockets: what does not answer, and what stops in the middle of a birth.
+	silent, freezes map[string]bool
+	dialed          []call // processes that were called
 }
 
 // call is a process that was called, for whom, and whether that is over.

@@ -8,11 +8,12 @@
 // clock is set back, nothing begins until it has passed the last moment again.
 //
 // A webhook is a schedule whose moments are deliveries. What was delivered stands in a record of its own, from which
-// the
-// id of the run follows, before it is owed; it says too what came of it, so that what comes twice begins nothing twice.
+// the id of the run follows, before it is owed; it says too what came of it, so that what comes twice begins nothing
+// twice.
 //
-// Only a process that has the folder begins a run there. Where none does for a while, or the user may not begin it any
-// more, the record says why; after three times in a row the schedule is paused.
+// Only a process that has the folder begins a run there. Where no living one has it for a while, or the user may not
+// begin it any more, the record says why; after three times in a row the schedule is paused. What fails otherwise, such
+// as the database, is tried again for as long as the moment is worth it, and counts nothing.
 //
 // A Keeper has a goroutine that looks, and up to eight beside it that give birth, so that a slow one keeps no other
 // from beginning. Close ends all of them and waits. Schedules may be used by several goroutines, in any process that
@@ -381,7 +382,8 @@ func (p *plan) isToBegin(asked time.Time) bool {
 // knows reports whether another run is of a moment.
 func (p *plan) knows(t time.Time) bool {
 	return p.Claim != nil && p.Claim.At.Equal(t) || p.Last != nil && p.Last.At.Equal(t) ||
-		slices.ContainsFunc(p.Owed, t.Equal) || slices.ContainsFunc(p.Today, func(b begun) bool { return b.Of.Equal(t) })
+		slices.ContainsFunc(p.Owed, t.Equal) ||
+		slices.ContainsFunc(p.Today, func(b begun) bool { return b.Of.Equal(t) })
 }
 
 func (p *plan) notBegun() error {

@@ -185,7 +185,8 @@ func (p process) Stop(_ context.Context, id troupe.SessionID, s wire.Stop) error
 func (w *world) keep(has bool) *Keeper {
 	w.n++
 	p := process{world: w, has: has}
-	return Keep(w.t.Context(), Options{Records: blinking{w.s, w}, Trees: w, Users: w, Now: w.now, Log: slog.New(slog.DiscardHandler),
+	return Keep(w.t.Context(), Options{Records: blinking{w.s, w}, Trees: w, Users: w, Now: w.now,
+		Log:   slog.New(slog.DiscardHandler),
 		Owner: troupe.OwnerID(fmt.Sprint("p", w.n)), Host: p, As: func(c troupe.Caller) api.API {
 			return process{world: w, caller: c, has: has}
 		}, Note: func(_ context.Context, c troupe.Caller, b wire.Begin) (func(context.Context, error), error) {
