@@ -15,6 +15,8 @@ var (
 	ErrNewer = errors.New("written by a newer version of troupe")
 	// ErrDamaged: what was written cannot be read any more.
 	ErrDamaged = errors.New("the database is damaged")
+	// ErrUnavailable: what it takes, such as the database, does not answer now. Nothing is refused by that.
+	ErrUnavailable = errors.New("not to be had at present")
 	// ErrAsleep: the tree was put away, and nothing of it goes on before somebody wakes it.
 	ErrAsleep = errors.New("the session is asleep")
 	// ErrChanged: what was to be changed is not what it was when it was looked at.

@@ -66,7 +66,9 @@ type Schedule struct {
 	// Today is the day in the zone.
 	RunsToday int     `json:"runs_today,omitempty"`
 	CostToday float64 `json:"cost_today,omitempty"`
-	Unserved  string  `json:"unserved,omitempty" doc:"Why no process begins it"`
+	// Claimed is the run that is about to begin.
+	Claimed  *ScheduleClaim `json:"claimed,omitempty"`
+	Unserved string         `json:"unserved,omitempty" doc:"Why no process begins it"`
 }
 
 // ScheduleRun is what came of a moment.
@@ -75,6 +77,15 @@ type ScheduleRun struct {
 	Root   troupe.SessionID `json:"root,omitempty" doc:"The session that began, or that went on still"`
 	Why    string           `json:"why,omitempty" doc:"Why none began"`
 	Status troupe.Status    `json:"status,omitempty" doc:"How the session stands now"`
+}
+
+// ScheduleClaim is a run that a process is about to begin.
+type ScheduleClaim struct {
+	At    time.Time        `json:"at"`
+	Root  troupe.SessionID `json:"root" doc:"The session that is to begin"`
+	By    troupe.OwnerID   `json:"by,omitempty" doc:"The process that begins it; none: it was given back, for another one"`
+	Tries int              `json:"tries,omitempty" doc:"How often it could not begin"`
+	Why   string           `json:"why,omitempty" doc:"Why not, the last time"`
 }
 
 // SchedulePause pauses a schedule.

@@ -140,8 +140,8 @@ func (l *Log) Acts(ctx context.Context, q wire.ActQuery) ([]wire.Act, error) {
 		}
 		for _, r := range all {
 			var a wire.Act
-			if err := json.Unmarshal(r.Value, &a); err != nil {
-				return nil, fmt.Errorf("read act %s: %w", r.Key, err)
+			if err := json.Unmarshal(r.Value, &a); err != nil { // the others are told of
+				a = wire.Act{Problem: "its record cannot be read: " + err.Error()}
 			}
 			if a.ID = r.Key; q.By != "" && q.By != a.By || q.About != "" &&
 				q.About != a.About && q.About != string(a.Session) {

@@ -20,7 +20,8 @@ const maxDeltas = 512
 // may go beyond the bytes.
 const (
 	pageEvents, pageBytes = 200, 1 << 20
-	partEvents            = 10
+	// A page is read in parts: ten first, for they may be large, and twice as many each time.
+	partEvents, largestPart = 10, 40
 )
 
 // Follower reads what happens in a tree, from behind the events it was given.
@@ -233,11 +234,12 @@ func (f *Follower) events(r store.Reader, all bool, changed []troupe.SessionID) 
 			}
 		}
 	}
-	part, weight := math.MaxInt32, 0
-	if f.o.Paged {
-		part = partEvents
-	}
+	weight := 0
 	for i, id := range changed {
+		part := math.MaxInt32
+		if f.o.Paged {
+			part = min(partEvents, max(pageEvents-len(out), 1))
+		}
 		for after, more := f.cursors[id], true; more; {
 			if f.o.Paged && (len(out) >= pageEvents || weight >= pageBytes) {
 				return out, changed[i:], nil
@@ -251,6 +253,9 @@ func (f *Follower) events(r store.Reader, all bool, changed []troupe.SessionID) 
 				if after = e.Seq; f.o.Paged {
 					weight += bytesOf(e.Body)
 				}
+			}
+			if f.o.Paged {
+				part = min(2*part, largestPart, max(pageEvents-len(out), 1))
 			}
 		}
 	}

@@ -49,15 +49,15 @@ func (a Admin) Hosted(ctx context.Context) (out wire.Hosted, err error) {
 		return out, fmt.Errorf("list what is kept going: %w", err)
 	}
 	for _, r := range records {
-		var v hosted
-		if err := json.Unmarshal(r.Value, &v); err != nil {
-			return out, fmt.Errorf("read the record of session %s: %w", r.Key, err)
-		}
+		v := hostedOf(r)
 		k := wire.KeptGoing{ID: troupe.SessionID(r.Key), Since: v.Since, Tries: v.Tries, Failed: v.Failed,
 			Why: cmp.Or(v.Parked, v.Why)}
 		standing, cwd, err := a.Trees.Standing(ctx, k.ID)
-		if err != nil {
+		if ctx.Err() != nil || errors.Is(err, troupe.ErrUnavailable) {
 			return out, err
+		}
+		if err != nil { // its log cannot be read: the others are told of
+			standing, k.Why = Left, err.Error()
 		}
 		k.Cwd, k.State = cwd, stateOf(standing, v.Parked != "",
 			slices.ContainsFunc(out.Paused, func(p wire.Paused) bool {
@@ -92,6 +92,14 @@ func stateOf(s Standing, parked, paused bool) string {
 
 // Drain has a process take on nothing any more, or takes that back.
 func (a Admin) Drain(ctx context.Context, d wire.Drain) error {
+	for {
+		if err := a.drain(ctx, d); !errors.Is(err, troupe.ErrChanged) {
+			return err
+		}
+	}
+}
+
+func (a Admin) drain(ctx context.Context, d wire.Drain) error {
 	all, err := workers(ctx, a.Records, a.Trees)
 	if err != nil {
 		return err
@@ -156,8 +164,8 @@ func Paused(ctx context.Context, records store.Records) ([]wire.Paused, error) {
 	}
 	out := make([]wire.Paused, len(all))
 	for i, r := range all {
-		if err := json.Unmarshal(r.Value, &out[i]); err != nil {
-			return nil, fmt.Errorf("read what is paused at %s: %w", r.Key, err)
+		if err := json.Unmarshal(r.Value, &out[i]); err != nil { // to be on the safe side; resume removes it
+			out[i] = wire.Paused{Folder: r.Key, By: "? (its record cannot be read)"}
 		}
 	}
 	return out, nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/store/memstore"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
@@ -320,4 +321,144 @@ func TestSlowTakeUp(t *testing.T) {
 			t.Errorf("an hour later, taken up are %v", got)
 		}
 	})
+}
+
+// TestClockWasAhead: what a process wrote whose clock was ahead is waited for as if it were of now.
+func TestClockWasAhead(t *testing.T) {
+	write := func(t *testing.T, h *Host, v hosted) {
+		t.Helper()
+		if _, err := h.put(t.Context(), store.Record{Kind: kind, Key: string(tree)}, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for what, x := range map[string]struct {
+		stands Standing
+		is     func(w *world, v hosted, there bool) bool
+	}{
+		"it failed":    {Left, func(w *world, _ hosted, _ bool) bool { return len(w.taken()) == 1 }},
+		"it stands":    {Here, func(_ *world, v hosted, there bool) bool { return there && v.Tries+v.Failed == 0 }},
+		"it is unborn": {Unborn, func(_ *world, _ hosted, there bool) bool { return !there }},
+	} {
+		t.Run(what, func(t *testing.T) {
+			in(t, func(t *testing.T, h *Host, w *world, s *memstore.Store) {
+				ahead := time.Now().Add(1000 * time.Hour)
+				w.set(x.stands)
+				write(t, h, hosted{Since: ahead, At: ahead, Failed: 1, Why: "x"})
+				pass(bornWithin + 5*time.Second)
+				if v, there := recordOf(t, s); !x.is(w, v, there) {
+					t.Errorf("it is %+v, there: %t, taken up %v", v, there, w.taken())
+				}
+			})
+		})
+	}
+}
+
+// TestUnreadable: a record that cannot be read keeps nothing else from being told of, taken up and begun, and goes by
+// what removes it: the end of its process, the end of a pause, words to its tree.
+func TestUnreadable(t *testing.T) {
+	in(t, func(t *testing.T, h *Host, w *world, s *memstore.Store) {
+		const bad troupe.SessionID = "8k3f00000000"
+		a, api := adminOf(w, s), h.API(w, troupe.Caller{})
+		if err := h.Announce(t.Context(), troupe.Owner{ID: "own", Socket: "/s", PID: 7, Host: "here"}); err != nil {
+			t.Fatal(err)
+		}
+		own, err := s.Record(t.Context(), kindWorker, "own")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range []store.Record{{Kind: kindWorker, Key: "w2"}, {Kind: kindPaused, Key: "/src/p"}, own,
+			{Kind: kind, Key: string(bad)}} {
+			r.Value = []byte(`{"since": 7`)
+			if _, err := s.PutRecord(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.mu.Lock()
+		w.stands[tree], w.stands[bad] = Left, Left
+		w.mu.Unlock()
+		if err := h.want(t.Context(), tree); err != nil {
+			t.Fatal(err)
+		}
+		pass(5 * lookEvery)
+		if got := w.taken(); !slices.Equal(got, []string{string(tree)}) {
+			t.Errorf("taken up are %v", got)
+		}
+		all, err := a.Hosted(t.Context())
+		if err != nil || len(all.Workers) != 2 || len(all.Paused) != 1 || len(all.Sessions) != 2 ||
+			all.Workers[0].PID != 7 || !strings.Contains(all.Workers[1].Host, "cannot be read") ||
+			!strings.Contains(all.Paused[0].By, "cannot be read") || all.Sessions[1].State != "parked" ||
+			!strings.Contains(all.Sessions[1].Why, "cannot be read") {
+			t.Errorf("%+v, %v", all, err)
+		}
+		if _, err := api.Begin(t.Context(), wire.Begin{Cwd: "/src/p", Prompt: "x"}); !errors.Is(err,
+			troupe.ErrBlocked) {
+			t.Errorf("where the pause cannot be read: %v", err)
+		}
+		w.mu.Lock()
+		w.dead["w2"] = true
+		w.mu.Unlock()
+		if err := errors.Join(a.Pause(t.Context(), wire.Pause{Where: "/src/p", End: true}),
+			h.want(t.Context(), bad)); err != nil {
+			t.Fatal(err)
+		}
+		pass(5 * lookEvery)
+		if all, err := a.Hosted(t.Context()); err != nil || len(all.Workers) != 1 || len(all.Paused) != 0 ||
+			all.Sessions[1].State != "at work" {
+			t.Errorf("%+v, %v", all, err)
+		}
+	})
+}
+
+// TestLogDoesNotFold: a tree whose log cannot be read takes nothing down.
+func TestLogDoesNotFold(t *testing.T) {
+	in(t, func(t *testing.T, h *Host, w *world, s *memstore.Store) {
+		w.set(Left)
+		w.fold = errors.New("event 7 is none")
+		if err := h.want(t.Context(), tree); err != nil {
+			t.Fatal(err)
+		}
+		all, err := adminOf(w, s).Hosted(t.Context())
+		if err != nil || len(all.Sessions) != 1 || all.Sessions[0].Why != "event 7 is none" {
+			t.Errorf("%+v, %v", all, err)
+		}
+		w.fold = troupe.ErrUnavailable
+		if _, err := adminOf(w, s).Hosted(t.Context()); err == nil {
+			t.Error("a database that does not answer is not told of")
+		}
+		w.fold = nil
+	})
+}
+
+// TestDrainedByTwo: of two who drain a process at once both have.
+func TestDrainedByTwo(t *testing.T) {
+	in(t, func(t *testing.T, h *Host, w *world, s *memstore.Store) {
+		if err := h.Announce(t.Context(), troupe.Owner{ID: "w1", Socket: "/s"}); err != nil {
+			t.Fatal(err)
+		}
+		a := adminOf(w, s)
+		other := true
+		a.Records = between{s, func() {
+			if other {
+				other = false
+				if err := adminOf(w, s).Drain(t.Context(), wire.Drain{Worker: "w1"}); err != nil {
+					t.Error(err)
+				}
+			}
+		}}
+		if err := a.Drain(t.Context(), wire.Drain{Worker: "w1"}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// between has something happen before a record is written.
+type between struct {
+	*memstore.Store
+
+	happens func()
+}
+
+func (b between) PutRecord(ctx context.Context, r store.Record) (int64, error) {
+	b.happens()
+	return b.Store.PutRecord(ctx, r)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -55,13 +56,7 @@ func (s serving) Begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err
 		return begun, err
 	}
 	if !s.h.Has(cwd) {
-		w, err := s.h.pick(ctx, cwd)
-		if err != nil {
-			return begun, unableToCheckOut(b, err)
-		}
-		peer := s.h.o.Dial(w.Socket, s.caller)
-		defer peer.Close()
-		return peer.Begin(ctx, b)
+		return s.h.beginThere(ctx, s.caller, cwd, b)
 	}
 	if b.Resume != "" {
 		if begun, err = s.API.Begin(ctx, b); err == nil {
@@ -98,6 +93,60 @@ func unableToCheckOut(b wire.Begin, err error) error {
 	return &troupe.UserError{Problem: "this server takes no repositories",
 		Hint: "Its admin lists hosts: troupe serve --git-host github.com. Or name one of its folders with --cwd.",
 		Code: troupe.ExitUsage, Err: err}
+}
+
+// beginThere has a worker begin a tree, and another one where that does not answer or dies over it: the tree has its id
+// already, so that it is born once.
+func (h *Host) beginThere(ctx context.Context, c troupe.Caller, cwd string, b wire.Begin) (wire.Begun, error) {
+	var silent []string
+	for {
+		w, err := h.pick(ctx, cwd, silent)
+		if err != nil {
+			return wire.Begun{}, unableToCheckOut(b, err)
+		}
+		begun, err := h.beginAt(ctx, c, w, b)
+		switch {
+		case ctx.Err() == nil && (errors.Is(err, api.ErrSilent) || errors.Is(err, api.ErrUnreachable)):
+			h.o.Log.Warn("a worker does not answer", "pid", w.PID, "host", w.Host, "err", err)
+			silent = append(silent, w.r.Key)
+		case len(silent) > 0 && b.Resume == "" && errors.Is(err, troupe.ErrExists): // the first one was only slow
+			return wire.Begun{Root: b.Root}, nil
+		default:
+			return begun, err
+		}
+	}
+}
+
+// beginAt has a worker begin a tree for as long as it lives.
+func (h *Host) beginAt(ctx context.Context, c troupe.Caller, w announced, b wire.Begin) (begun wire.Begun, err error) {
+	peer := h.o.Dial(w.Socket, c)
+	defer peer.Close()
+	if err := peer.Ping(ctx); errors.Is(err, api.ErrSilent) || errors.Is(err, api.ErrUnreachable) {
+		return begun, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		tick := time.NewTicker(lookEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				if alive, err := h.o.Trees.Alive(ctx, troupe.OwnerID(w.r.Key)); err == nil && !alive {
+					cancel(api.ErrSilent)
+				}
+			}
+		}
+	})
+	begun, err = peer.Begin(ctx, b)
+	if err != nil && errors.Is(context.Cause(ctx), api.ErrSilent) {
+		err = api.ErrSilent
+	}
+	cancel(nil)
+	watch.Wait()
+	return begun, err
 }
 
 // unborn forgets what was not born.

@@ -84,6 +84,8 @@ type Trees interface {
 // Peer is another process.
 type Peer interface {
 	api.API
+	// Ping reports whether it answers at all: api.ErrSilent if not, api.ErrUnreachable if it is not there.
+	Ping(ctx context.Context) error
 	Close()
 }
 
@@ -98,6 +100,14 @@ type hosted struct {
 	Why    string `json:"why,omitempty"`
 	// Parked is why it is not taken up any more.
 	Parked string `json:"parked,omitempty"`
+}
+
+// hostedOf reads a record. A tree whose record cannot be read is parked: words to it write the record anew.
+func hostedOf(r store.Record) (v hosted) {
+	if err := json.Unmarshal(r.Value, &v); err != nil {
+		return hosted{Parked: "its record cannot be read: " + err.Error()}
+	}
+	return v
 }
 
 // Options are what a Host needs.
@@ -243,10 +253,7 @@ func (h *Host) look(ctx context.Context) error {
 
 // tend does what is to be done for one tree. It reports whether this process has the tree then.
 func (h *Host) tend(ctx context.Context, root troupe.SessionID, r store.Record) (has bool, err error) {
-	var v hosted
-	if err := json.Unmarshal(r.Value, &v); err != nil {
-		return false, fmt.Errorf("read its record: %w", err)
-	}
+	v := hostedOf(r)
 	if v.Parked != "" && h.looks%parkedEvery != 0 {
 		h.saw["parked"]++
 		return false, nil
@@ -266,6 +273,11 @@ func (h *Host) tend(ctx context.Context, root troupe.SessionID, r store.Record) 
 	now := h.o.Now()
 	switch standing {
 	case Unborn:
+		if v.Since.After(now) { // by a clock that was ahead: it counts from now
+			v.Since = now.UTC()
+			_, err := h.put(ctx, r, v)
+			return true, err
+		}
 		if now.Sub(v.Since) < bornWithin {
 			return now.Sub(v.Since) < time.Minute, nil // it may be about to be born here
 		}
@@ -281,6 +293,11 @@ func (h *Host) tend(ctx context.Context, root troupe.SessionID, r store.Record) 
 		}
 		return false, h.forget(ctx, r)
 	case Here:
+		if v.Tries+v.Failed > 0 && v.At.After(now) { // as above
+			v.At = now.UTC()
+			_, err := h.put(ctx, r, v)
+			return true, err
+		}
 		if v.Tries+v.Failed > 0 && now.Sub(v.At) >= steadyAfter {
 			v.Tries, v.Failed, v.Why = 0, 0, ""
 			_, err := h.put(ctx, r, v)
@@ -372,7 +389,8 @@ func (h *Host) rests(root troupe.SessionID, now time.Time) time.Time {
 
 // take takes a tree up. That it is about to is in the record before, so that a process which it ends has counted.
 func (h *Host) take(ctx context.Context, root troupe.SessionID, r store.Record, v hosted) error {
-	if v.Failed > 0 && h.o.Now().Sub(v.At) < min(failedPause<<min(v.Failed-1, 16), longPause) {
+	since := h.o.Now().Sub(v.At) // less than nothing: it failed by a clock that was ahead
+	if v.Failed > 0 && since >= 0 && since < min(failedPause<<min(v.Failed-1, 16), longPause) {
 		return nil
 	}
 	switch {
@@ -457,11 +475,7 @@ func (h *Host) wanted(ctx context.Context, root troupe.SessionID) (wanted bool, 
 	case err != nil:
 		return false, "", fmt.Errorf("look whether session %s is kept going: %w", root, err)
 	}
-	var v hosted
-	if err := json.Unmarshal(r.Value, &v); err != nil {
-		return false, "", fmt.Errorf("read the record of session %s: %w", root, err)
-	}
-	return true, v.Parked, nil
+	return true, hostedOf(r).Parked, nil
 }
 
 // taken waits until a process has a tree in which something is to do, for a while: it is taken up in any case.

@@ -39,11 +39,14 @@ type world struct {
 	dead   map[troupe.OwnerID]bool
 	begin  func(b wire.Begin) error // what comes of taking a tree up
 	waits  error                    // of a wait for a tree that is not here
+	fold   error                    // of a look at a tree
 	looked func()                   // happens after each look at a tree, before it is told
 	stays  bool                     // what rests is not let go of
 	asked  []string                 // what else it was asked for, in order
 	fails  error                    // of that
-	dialed []call                   // processes that were called
+	// By sockets: what does not answer, and what stops in the middle of a birth.
+	silent, freezes map[string]bool
+	dialed          []call // processes that were called
 }
 
 // call is a process that was called, for whom, and whether that is over.
@@ -66,12 +69,12 @@ func (w *world) set(s Standing) {
 
 func (w *world) Standing(_ context.Context, root troupe.SessionID) (Standing, string, error) {
 	w.mu.Lock()
-	s, cwd, looked := w.stands[root], w.cwd, w.looked
+	s, cwd, looked, fold := w.stands[root], w.cwd, w.looked, w.fold
 	w.mu.Unlock()
 	if looked != nil {
 		looked()
 	}
-	return s, cwd, nil
+	return s, cwd, fold
 }
 
 func (w *world) Alive(_ context.Context, id troupe.OwnerID) (bool, error) {
@@ -232,6 +235,29 @@ type peer struct {
 	*world
 
 	n int
+}
+
+// is reports whether something is so of the process that was called.
+func (p peer) is(what map[string]bool) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return what[p.dialed[p.n].socket]
+}
+
+func (p peer) Ping(context.Context) error {
+	if p.is(p.silent) {
+		<-time.After(time.Second)
+		return api.ErrSilent
+	}
+	return nil
+}
+
+func (p peer) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
+	if p.is(p.freezes) {
+		<-ctx.Done()
+		return wire.Begun{}, ctx.Err()
+	}
+	return p.world.Begin(ctx, b)
 }
 
 func (p peer) Close() {

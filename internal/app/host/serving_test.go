@@ -327,3 +327,61 @@ func TestCloseWaitsForTaking(t *testing.T) {
 		}
 	})
 }
+
+// TestFrozenWorker: a worker that does not answer, or dies in the middle of a birth, holds none: another one that has
+// the folder is asked for the same tree, and where there is none that is told within seconds.
+func TestFrozenWorker(t *testing.T) {
+	for what, freeze := range map[string]func(w *world, socket string){
+		"silent": func(w *world, socket string) { w.silent[socket] = true },
+		"freezes": func(w *world, socket string) {
+			w.freezes[socket] = true
+			time.AfterFunc(4*time.Second, func() {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				w.dead[troupe.OwnerID(socket)] = true
+			})
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			in(t, func(t *testing.T, h *Host, w *world, s *memstore.Store) {
+				w.silent, w.freezes = map[string]bool{}, map[string]bool{}
+				var workers []*Host
+				for _, socket := range []string{"/a", "/b"} {
+					k := hostOf(t, w, s, "/lab")
+					err := k.Announce(t.Context(), troupe.Owner{ID: troupe.OwnerID(socket), Socket: socket})
+					if err != nil {
+						t.Fatal(err)
+					}
+					workers = append(workers, k)
+				}
+				begin := func() error {
+					within, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+					defer cancel()
+					_, err := h.API(w, troupe.Caller{}).Begin(within, wire.Begin{Cwd: "/lab", Prompt: "x"})
+					return err
+				}
+				freeze(w, "/a")
+				for range 20 {
+					if err := begin(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if w.births() != 20 {
+					t.Errorf("%d are born", w.births())
+				}
+				freeze(w, "/b")
+				if err := begin(); err == nil || !strings.Contains(err.Error(), "no worker that has the folder /lab") {
+					t.Errorf("where none answers: %v", err)
+				}
+				w.mu.Lock()
+				clear(w.dead)
+				w.mu.Unlock()
+				for _, k := range workers {
+					if err := k.Close(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+			})
+		})
+	}
+}

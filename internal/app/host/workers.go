@@ -60,8 +60,11 @@ func (h *Host) drain(ctx context.Context) (draining bool, until time.Time, err e
 		r.Version, err = h.o.Records.PutRecord(ctx, r)
 	}
 	var w worker
-	if err == nil {
-		err = json.Unmarshal(r.Value, &w)
+	if err == nil && json.Unmarshal(r.Value, &w) != nil { // what it said of itself is said again
+		w, r.Value = worker{}, own.Value
+		if r.Version, err = h.o.Records.PutRecord(ctx, r); err == nil {
+			err = json.Unmarshal(r.Value, &w)
+		}
 	}
 	if err != nil {
 		return false, until, fmt.Errorf("look whether this process is to be drained: %w", err)
@@ -116,8 +119,8 @@ func workers(ctx context.Context, records store.Records, trees Trees) ([]announc
 	var out []announced
 	for _, r := range all {
 		w := announced{r: r}
-		if err := json.Unmarshal(r.Value, &w.worker); err != nil {
-			return nil, fmt.Errorf("read worker %s: %w", r.Key, err)
+		if err := json.Unmarshal(r.Value, &w.worker); err != nil { // it takes on nothing, as far as is known
+			w.worker = worker{Host: "? (its record cannot be read)"}
 		}
 		switch alive, err := trees.Alive(ctx, troupe.OwnerID(r.Key)); {
 		case err != nil:
@@ -145,24 +148,29 @@ func Serving(ctx context.Context, records store.Records, trees Trees) ([][]strin
 	return out, err
 }
 
-// pick is one of the workers that have a folder.
-func (h *Host) pick(ctx context.Context, cwd string) (worker, error) {
+// pick is one of the workers that have a folder, without those that do not answer.
+func (h *Host) pick(ctx context.Context, cwd string, silent []string) (announced, error) {
 	all, err := workers(ctx, h.o.Records, h.o.Trees)
 	if err != nil {
-		return worker{}, err
+		return announced{}, err
 	}
 	all = slices.DeleteFunc(all, func(w announced) bool { return len(w.Folders) == 0 }) // servers that run nothing
 	fits := slices.DeleteFunc(slices.Clone(all), func(w announced) bool {
-		return !troupe.WithinAny(cwd, w.Folders) || w.Draining != nil
+		return !troupe.WithinAny(cwd, w.Folders) || w.Draining != nil || slices.Contains(silent, w.r.Key)
 	})
+	if len(fits) == 0 && len(silent) > 0 {
+		return announced{}, &troupe.UserError{Problem: "no worker that has the folder " + cwd + " answers",
+			Hint: "`troupe admin` lists them. One that is stopped or hangs goes on, or is ended.",
+			Err:  troupe.ErrUnavailable}
+	}
 	if len(fits) == 0 {
 		hint := "Start one: troupe worker --folder " + cwd
 		if len(all) > 0 {
 			hint = "There are: " + named(all) + ". " + hint
 		}
-		return worker{}, &troupe.UserError{Problem: "no worker has the folder " + cwd, Hint: hint, Err: errNoWorker}
+		return announced{}, &troupe.UserError{Problem: "no worker has the folder " + cwd, Hint: hint, Err: errNoWorker}
 	}
-	return fits[rand.IntN(len(fits))].worker, nil
+	return fits[rand.IntN(len(fits))], nil
 }
 
 var errNoWorker = errors.New("there is no worker for it")

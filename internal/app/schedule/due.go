@@ -95,6 +95,31 @@ func (p *plan) owe(due []time.Time, goesOn bool) {
 	p.Owed = owed[max(0, len(owed)-mostMissed):]
 }
 
+// isWorth reports whether a run that could not begin is to be tried again: until the next moment, which is of its own
+// where none is to be left out.
+func (p *plan) isWorth(c claim, now time.Time) bool {
+	if c.Tries < leastTries {
+		return true
+	}
+	next := p.CatchUp != wire.CatchUpAll && !p.Next.IsZero() && !p.Next.After(now)
+	return !next && now.Sub(c.At) < worthWithin
+}
+
+// pauses reports whether a run that could not begin is not tried yet. A try that is to come was by a clock that was
+// ahead.
+func (c claim) pauses(now time.Time) bool {
+	since := now.Sub(c.Tried)
+	return c.Tries > 0 && since >= 0 && since < min(time.Second<<min(c.Tries-1, 10), longestPause)
+}
+
+// told is a claim as callers are told of it.
+func (c *claim) told() *wire.ScheduleClaim {
+	if c == nil {
+		return nil
+	}
+	return &wire.ScheduleClaim{At: c.At, Root: c.Root, By: c.Owner, Tries: c.Tries, Why: c.Why}
+}
+
 // fail notes that no run could begin for a moment. After some in a row the schedule is paused.
 func (p *plan) fail(at time.Time, why string) {
 	p.Last = &wire.ScheduleRun{At: at, Why: why}

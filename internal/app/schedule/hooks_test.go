@@ -576,6 +576,7 @@ func TestServedLater(t *testing.T) {
 		k.Close()
 		w.wantHooked(1)
 		w.delivers(w.signed(wire.SignedStandard, secret, "d2", `{"a":1}`))
+		w.with(func() { w.dead["w"] = true })
 		pass(deliveredWithin + 2*time.Second)
 		if got := w.hookNow().Deliveries[0]; got.State != "failed" ||
 			!strings.Contains(got.Why, "no process has the folder") {

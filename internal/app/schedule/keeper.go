@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,6 +28,11 @@ const (
 	mostBirths      = 8
 	// bornWithin is how long a birth may take.
 	bornWithin = 2 * time.Minute
+	// longestPause is how long after the last try what could not begin is tried again at the latest: after a second
+	// first, and twice as long each time. leastTries are made however late it is, and none after a day.
+	longestPause = time.Minute
+	leastTries   = 5
+	worthWithin  = 24 * time.Hour
 	// mostFailed is how often in a row none may begin before a schedule is paused.
 	mostFailed = 3
 )
@@ -70,9 +76,11 @@ type Keeper struct {
 	mu     sync.Mutex
 	bears  map[id]bool // whose claims are being carried out
 
-	// Of the goroutine that looks: since when it has seen what is due and not done, and the records as they were.
-	due   map[id]time.Time
-	plans map[int64]plan
+	// Of the goroutine that looks: since when it has seen what is due and not done, the records as they were, and who
+	// has which folders as of this look; nil: it has not asked.
+	due     map[id]time.Time
+	plans   map[int64]plan
+	serving [][]string
 }
 
 // id is the kind and the name of a plan.
@@ -113,15 +121,20 @@ func (k *Keeper) run(ctx context.Context) {
 
 // look looks at every record once. What is wrong with one keeps no other from being begun.
 func (k *Keeper) look(ctx context.Context) error {
+	tend := k.tend
 	if k.o.Host.Drains() {
-		return nil
+		clear(k.due)
+		tend = k.giveBack
 	}
+	k.serving = nil
 	all, err := k.o.Records.Records(ctx, kind, "", 0)
 	if err != nil {
+		clear(k.due) // the others have had no time either
 		return err
 	}
 	hooks, err := k.o.Records.Records(ctx, kindHook, "", 0)
 	if err != nil {
+		clear(k.due)
 		return err
 	}
 	all = append(all, hooks...)
@@ -140,7 +153,8 @@ func (k *Keeper) look(ctx context.Context) error {
 			continue
 		}
 		// Where another process or a person was faster, the next look sees what they wrote.
-		if err := k.tend(ctx, r, p); err != nil && ctx.Err() == nil && !errors.Is(err, troupe.ErrChanged) {
+		if err := tend(ctx, r, p); err != nil && ctx.Err() == nil && !errors.Is(err, troupe.ErrChanged) {
+			delete(k.due, id{r.Kind, r.Key})
 			k.o.Log.Warn("begin what is due", r.Kind, r.Key, "err", err)
 		}
 	}
@@ -155,7 +169,13 @@ func (k *Keeper) tend(ctx context.Context, r store.Record, p plan) error {
 		return err
 	}
 	has := k.o.Host.Has(p.Begin.Cwd)
-	if !has && !k.othersHadTime(p, goesOn && p.Claim == nil && p.Overlap != wire.OverlapAllow) {
+	waits := goesOn && p.Claim == nil && p.Overlap != wire.OverlapAllow
+	if !has && !waits {
+		if waits, err = k.isServed(ctx, p.Begin.Cwd); err != nil {
+			return err
+		}
+	}
+	if !has && !k.othersHadTime(p, waits) {
 		return nil
 	}
 	if p.Claim != nil {
@@ -177,6 +197,9 @@ func (k *Keeper) tend(ctx context.Context, r store.Record, p plan) error {
 		}
 		p.Stopped, changed = true, true
 		err = k.stop(ctx, p)
+		if err != nil && !isRefusal(err) {
+			return err // the next look tries it again
+		}
 		if err != nil {
 			p.fail(p.Owed[0], "the last run could not be stopped: "+reason(err))
 			p.Owed = nil
@@ -210,6 +233,25 @@ func (p *plan) id() id {
 		return id{kindHook, p.Name}
 	}
 	return id{kind, p.Name}
+}
+
+// isServed reports whether a living process has a folder and takes on what works there.
+func (k *Keeper) isServed(ctx context.Context, folder string) (is bool, err error) {
+	if k.serving == nil {
+		k.serving, err = host.Serving(ctx, k.o.Records, k.o.Trees)
+	}
+	return slices.ContainsFunc(k.serving, func(f []string) bool { return troupe.WithinAny(folder, f) }), err
+}
+
+// giveBack leaves what this process has claimed, and is not about to begin, to whoever has the folder.
+func (k *Keeper) giveBack(ctx context.Context, r store.Record, p plan) error {
+	if p.Claim == nil || p.Claim.Owner != k.o.Owner {
+		return nil
+	}
+	c := *p.Claim
+	c.Owner = ""
+	p.Claim = &c
+	return k.all.write(ctx, &r, p)
 }
 
 // stop has the last run stop, for the one that waits.
@@ -340,10 +382,14 @@ func (s plans) room(ctx context.Context, p *plan) (b begun, why string, err erro
 // takeOver carries out what was claimed and is not known to have been begun.
 func (k *Keeper) takeOver(ctx context.Context, r store.Record, p plan, has bool) error {
 	c := *p.Claim
+	if c.pauses(k.o.Now()) {
+		return nil
+	}
 	if c.Owner != k.o.Owner {
-		alive, err := k.o.Trees.Alive(ctx, c.Owner)
-		if err != nil || alive {
-			return err
+		if c.Owner != "" { // else it was given back
+			if alive, err := k.o.Trees.Alive(ctx, c.Owner); err != nil || alive {
+				return err
+			}
 		}
 		c.Owner = k.o.Owner
 		p.Claim = &c
@@ -352,7 +398,7 @@ func (k *Keeper) takeOver(ctx context.Context, r store.Record, p plan, has bool)
 		}
 	}
 	if !has {
-		return k.settle(ctx, p, c, errors.New("no process has the folder "+p.Begin.Cwd))
+		return k.settle(ctx, p, c, refusal("no process has the folder "+p.Begin.Cwd))
 	}
 	k.beside(ctx, p)
 	return nil
@@ -378,6 +424,9 @@ func (k *Keeper) carryOut(ctx context.Context, p plan) error {
 			}
 		}
 	}
+	if failed != nil && k.o.Host.Drains() {
+		return nil // it is given back
+	}
 	// Where this process ends, nothing can be written any more: who comes next begins it.
 	return k.settle(ctx, p, *p.Claim, failed)
 }
@@ -389,8 +438,11 @@ func (k *Keeper) settle(ctx context.Context, of plan, c claim, failed error) err
 	if failed != nil {
 		root, why = "", reason(failed)
 	}
-	if err := cameOf(ctx, k.o.Records, c.Delivery, root, why); err != nil {
-		return err
+	again := failed != nil && !isRefusal(failed) && of.isWorth(c, k.o.Now())
+	if !again {
+		if err := cameOf(ctx, k.o.Records, c.Delivery, root, why); err != nil {
+			return err
+		}
 	}
 	all := k.all
 	all.kind = of.id()[0]
@@ -405,20 +457,41 @@ func (k *Keeper) settle(ctx context.Context, of plan, c claim, failed error) err
 		if p.Claim == nil || p.Claim.Root != c.Root {
 			return nil
 		}
+		was := *p.Claim
 		p.Claim = nil
 		switch {
-		case errors.Is(failed, troupe.ErrBlocked): // an admin has paused the folder
+		case again:
+			was.Tries, was.Tried, was.Why = was.Tries+1, k.o.Now().UTC(), why
+			p.Claim = &was
+		case errors.Is(failed, troupe.ErrBlocked), // an admin has paused the folder
+			failed != nil && !isRefusal(failed):
 			p.Last = &wire.ScheduleRun{At: c.At, Why: why}
 		case failed != nil:
 			p.fail(c.At, why)
 		default:
 			p.Latest, p.Failed, p.Last = c.Root, 0, &wire.ScheduleRun{At: c.At, Root: c.Root}
+			c.Of = c.At
 			p.Today = append(p.Today, c.begun)
 		}
 		if err := k.all.write(ctx, &r, p); !errors.Is(err, troupe.ErrChanged) {
 			return err
 		}
 	}
+}
+
+// refusal is why a run may not begin, or cannot with its terms.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+// isRefusal reports whether an error says that a run may not or cannot be: another try would say the same.
+func isRefusal(err error) bool {
+	for _, passes := range []error{troupe.ErrUnavailable, api.ErrUnreachable, api.ErrLost} {
+		if errors.Is(err, passes) {
+			return false
+		}
+	}
+	return errors.As(err, new(*troupe.UserError)) || errors.As(err, new(refusal))
 }
 
 // reason is an error on one line.
@@ -445,15 +518,15 @@ func (k *Keeper) begin(ctx context.Context, p plan) error {
 	}
 	for _, needs := range []troupe.Right{troupe.RightOperator, b.Needs()} {
 		if needs != "" && !caller.Right.Covers(needs) {
-			return fmt.Errorf("it takes the right %q, and %s has %q", needs, p.By, caller.Right)
+			return refusal(fmt.Sprintf("it takes the right %q, and %s has %q", needs, p.By, caller.Right))
 		}
 	}
 	real, err := filepath.EvalSymlinks(b.Cwd)
 	if err != nil {
-		return fmt.Errorf("the folder is not to be had: %w", err)
+		return refusal("the folder is not to be had: " + err.Error())
 	}
 	if !k.o.Host.Has(real) {
-		return fmt.Errorf("%s leads to %s, which is in no folder of the server", b.Cwd, real)
+		return refusal(fmt.Sprintf("%s leads to %s, which is in no folder of the server", b.Cwd, real))
 	}
 	b.Root, b.Cwd, b.MaxUSD = p.Claim.Root, real, p.Claim.Most.Dollars()
 	ctx, cancel := context.WithTimeout(ctx, bornWithin)
@@ -485,5 +558,5 @@ func (k *Keeper) caller(ctx context.Context, p plan) (troupe.Caller, error) {
 			return c, nil
 		}
 	}
-	return c, fmt.Errorf("%s is no user of this server any more", p.By)
+	return c, refusal(p.By + " is no user of this server any more")
 }

@@ -8,11 +8,12 @@
 // clock is set back, nothing begins until it has passed the last moment again.
 //
 // A webhook is a schedule whose moments are deliveries. What was delivered stands in a record of its own, from which
-// the
-// id of the run follows, before it is owed; it says too what came of it, so that what comes twice begins nothing twice.
+// the id of the run follows, before it is owed; it says too what came of it, so that what comes twice begins nothing
+// twice.
 //
-// Only a process that has the folder begins a run there. Where none does for a while, or the user may not begin it any
-// more, the record says why; after three times in a row the schedule is paused.
+// Only a process that has the folder begins a run there. Where no living one has it for a while, or the user may not
+// begin it any more, the record says why; after three times in a row the schedule is paused. What fails otherwise, such
+// as the database, is tried again for as long as the moment is worth it, and counts nothing.
 //
 // A Keeper has a goroutine that looks, and up to eight beside it that give birth, so that a slow one keeps no other
 // from beginning. Close ends all of them and waits. Schedules may be used by several goroutines, in any process that
@@ -88,10 +89,14 @@ type plan struct {
 type claim struct {
 	Root  troupe.SessionID `json:"root"`
 	At    time.Time        `json:"at"`
-	Owner troupe.OwnerID   `json:"owner"` // who begins it
+	Owner troupe.OwnerID   `json:"owner"` // who begins it; "": who did takes on nothing any more
 	// Delivery is the key of the record of what was delivered.
 	Delivery string `json:"delivery,omitempty"`
 	begun
+	// Tries is how often it could not begin, Tried when that was last, and Why why not.
+	Tries int       `json:"tries,omitempty"`
+	Tried time.Time `json:"tried,omitzero"`
+	Why   string    `json:"why,omitempty"`
 }
 
 // begun is a run of a day.
@@ -100,6 +105,7 @@ type begun struct {
 	// Most is what it may cost; 0: it has no limit. Rest: that is what was left of the day.
 	Most troupe.Money `json:"most,omitempty"`
 	Rest bool         `json:"rest,omitempty"`
+	Of   time.Time    `json:"of,omitzero"` // its moment
 }
 
 // plans are all of a kind.
@@ -330,27 +336,83 @@ func (s *Schedules) Run(ctx context.Context, c troupe.Caller, name string) (out 
 	if err != nil {
 		return out, err
 	}
-	asked := s.now().UTC()
-	p, err := s.change(ctx, c, name, func(p *plan) error { p.Asked = asked; return nil })
-	for until := time.Now().Add(askedWithin); err == nil && (p.Asked.Equal(asked) || p.Claim != nil); {
+	var asked time.Time
+	ask := func() (plan, error) {
+		return s.change(ctx, c, name, func(p *plan) error {
+			if asked = (time.Time{}); p.Asked.IsZero() { // else another one's turn is first
+				for asked = s.now().UTC(); p.knows(asked); {
+					asked = asked.Add(1)
+				}
+				p.Asked = asked
+			}
+			return nil
+		})
+	}
+	p, err := ask()
+	for until := time.Now().Add(askedWithin); err == nil && p.isToBegin(asked); {
 		if time.Now().After(until) {
-			return out, &troupe.UserError{Problem: fmt.Sprintf("no process has begun it within %v", askedWithin),
-				Hint: "It begins when one looks: troupe schedule show " + name}
+			return out, p.notBegun()
 		}
 		select {
 		case <-time.After(asksAgain):
-			_, p, err = s.read(ctx, name)
+			if asked.IsZero() {
+				p, err = ask()
+			} else {
+				_, p, err = s.read(ctx, name)
+			}
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
 	}
-	if err == nil && p.Last != nil && p.Last.At.Equal(asked) && p.Last.Why != "" {
-		err = &troupe.UserError{Problem: "nothing has begun: " + p.Last.Why, Hint: "See troupe schedule show " + name}
+	if err == nil {
+		out, err = tell(ctx, s.plans, p, s.told)
 	}
-	if err != nil {
+	if err != nil || slices.ContainsFunc(p.Owed, asked.Equal) {
 		return out, err
 	}
-	return tell(ctx, s.plans, p, s.told)
+	return s.cameOf(ctx, p, asked, out)
+}
+
+// isToBegin reports whether a run that was asked for is about to begin. What waits for a run of before is not.
+func (p *plan) isToBegin(asked time.Time) bool {
+	return asked.IsZero() || p.Asked.Equal(asked) || p.Claim != nil && p.Claim.At.Equal(asked) ||
+		p.Overlap == wire.OverlapAllow && slices.ContainsFunc(p.Owed, asked.Equal)
+}
+
+// knows reports whether another run is of a moment.
+func (p *plan) knows(t time.Time) bool {
+	return p.Claim != nil && p.Claim.At.Equal(t) || p.Last != nil && p.Last.At.Equal(t) ||
+		slices.ContainsFunc(p.Owed, t.Equal) ||
+		slices.ContainsFunc(p.Today, func(b begun) bool { return b.Of.Equal(t) })
+}
+
+func (p *plan) notBegun() error {
+	u := &troupe.UserError{Problem: fmt.Sprintf("no process has begun it within %v", askedWithin),
+		Hint: "It begins when one looks: troupe schedule show " + p.Name}
+	if p.Claim != nil && p.Claim.Why != "" {
+		u.Problem += ": " + p.Claim.Why
+		u.Hint = "It is tried again: troupe schedule show " + p.Name
+	}
+	return u
+}
+
+// cameOf tells what came of a run that was asked for, also where others came after it.
+func (s *Schedules) cameOf(ctx context.Context, p plan, asked time.Time, out wire.Schedule) (wire.Schedule, error) {
+	why := "others came first"
+	if l := p.Last; l != nil && l.At.Equal(asked) {
+		if l.Why == "" {
+			return out, nil
+		}
+		why = l.Why
+	}
+	for _, b := range p.Today {
+		if b.Of.Equal(asked) {
+			_, status, _, err := s.trees.Spent(ctx, b.ID)
+			out.Last, out.Queued = &wire.ScheduleRun{At: asked, Root: b.ID, Status: status}, 0
+			return out, err
+		}
+	}
+	return out, &troupe.UserError{Problem: "nothing has begun: " + why, Hint: "See troupe schedule show " + p.Name}
 }
 
 // change changes how a schedule stands, for who may.
@@ -407,6 +469,7 @@ func (s plans) write(ctx context.Context, r *store.Record, p plan) (err error) {
 func (s *Schedules) told(ctx context.Context, p plan, has serving) (wire.Schedule, error) {
 	out := wire.Schedule{ScheduleTerms: p.ScheduleTerms, By: p.By, Paused: p.Paused, Next: p.Next,
 		Queued: len(p.Owed)}
+	out.Claimed = p.Claim.told()
 	if p.Paused != "" {
 		out.Next = time.Time{}
 	}

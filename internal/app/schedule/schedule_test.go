@@ -42,6 +42,7 @@ type world struct {
 	users  map[string]troupe.Right
 	dead   map[troupe.OwnerID]bool
 	drains bool
+	down   bool                                          // the database does not answer
 	begin  func(ctx context.Context, b wire.Begin) error // before the birth
 	after  func(ctx context.Context) error               // behind it
 	stop   error
@@ -70,6 +71,35 @@ func (w *world) with(change func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	change()
+}
+
+// errDown is what a database says that does not answer.
+var errDown = &troupe.UserError{Problem: "the database cannot be reached", Err: troupe.ErrUnavailable}
+
+// blinking are records of a database that does not answer now and then.
+type blinking struct {
+	records
+	w *world
+}
+
+type records = store.Records
+
+func (b blinking) Records(ctx context.Context, kind, after string, most int) ([]store.Record, error) {
+	var down bool
+	if b.w.with(func() { down = b.w.down }); down {
+		return nil, errDown
+	}
+	return b.records.Records(ctx, kind, after, most)
+}
+
+// announce has a process say that it has the folder.
+func (w *world) announce(id string) {
+	w.t.Helper()
+	_, err := w.s.PutRecord(w.t.Context(), store.Record{Kind: "worker", Key: id,
+		Value: []byte(`{"folders":["` + w.folder + `"]}`)})
+	if err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 func (w *world) Standing(_ context.Context, root troupe.SessionID) (host.Standing, string, error) {
@@ -155,7 +185,8 @@ func (p process) Stop(_ context.Context, id troupe.SessionID, s wire.Stop) error
 func (w *world) keep(has bool) *Keeper {
 	w.n++
 	p := process{world: w, has: has}
-	return Keep(w.t.Context(), Options{Records: w.s, Trees: w, Users: w, Now: w.now, Log: slog.New(slog.DiscardHandler),
+	return Keep(w.t.Context(), Options{Records: blinking{w.s, w}, Trees: w, Users: w, Now: w.now,
+		Log:   slog.New(slog.DiscardHandler),
 		Owner: troupe.OwnerID(fmt.Sprint("p", w.n)), Host: p, As: func(c troupe.Caller) api.API {
 			return process{world: w, caller: c, has: has}
 		}, Note: func(_ context.Context, c troupe.Caller, b wire.Begin) (func(context.Context, error), error) {
@@ -220,6 +251,12 @@ func (w *world) runs() []started {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.begun)
+}
+
+// notes are what was noted.
+func (w *world) notes() (all []string) {
+	w.with(func() { all = slices.Clone(w.noted) })
+	return all
 }
 
 func (w *world) stopped() (all []troupe.SessionID) {
@@ -534,12 +571,11 @@ func TestMayNotBegin(t *testing.T) {
 		"user removed": {func(w *world) { delete(w.users, "ann") }, "ann is no user of this server any more"},
 		"another right": {func(w *world) { w.users["ann"] = troupe.RightViewer },
 			`it takes the right "operator", and ann has "viewer"`},
-		"folder gone":        {func(w *world) { _ = os.Remove(w.folder) }, "the folder is not to be had"},
-		"it cannot be noted": {func(w *world) { w.notNoted = errors.New("the disk is full") }, "the disk is full"},
+		"folder gone": {func(w *world) { _ = os.Remove(w.folder) }, "the folder is not to be had"},
 		"it cannot begin": {func(w *world) {
 			w.begin = func(context.Context,
 				wire.Begin) error {
-				return errors.New("no model")
+				return &troupe.UserError{Problem: "no model"}
 			}
 		}, "no model"},
 	} {
@@ -687,6 +723,203 @@ func TestFolders(t *testing.T) {
 	})
 }
 
+// TestServedElsewhere: what is due waits for the processes that have its folder, however much they have to do and
+// whatever stood in their way; only when none has had it for a while, with a database that answers, is that the end of
+// a moment.
+func TestServedElsewhere(t *testing.T) {
+	const at = "2000-01-01 00:01"
+	none := func(w *world) {
+		w.t.Helper()
+		if s := w.one(); s.Last != nil {
+			w.t.Fatalf("it is %+v", s.Last)
+		}
+	}
+	t.Run("backlog", func(t *testing.T) {
+		in(t, func(t *testing.T, w *world) {
+			defer w.keep(false).Close()
+			w.announce("busy")
+			w.set(wire.ScheduleTerms{When: wire.When{At: at}})
+			pass(time.Hour)
+			none(w)
+			w.with(func() { w.dead["busy"] = true })
+			pass(5 * time.Second)
+			none(w)
+			pass(10 * time.Second)
+			if w.why() != "no process has the folder "+w.folder {
+				t.Errorf("it is %+v", w.one().Last)
+			}
+		})
+	})
+	t.Run("outage", func(t *testing.T) {
+		in(t, func(t *testing.T, w *world) {
+			defer w.keep(false).Close()
+			w.set(wire.ScheduleTerms{When: wire.When{At: at}})
+			pass(time.Minute + 5*time.Second)
+			w.with(func() { w.down = true })
+			pass(time.Minute)
+			w.with(func() { w.down = false }) // those that have the folder come back in a moment
+			pass(5 * time.Second)
+			none(w)
+			defer w.keep(true).Close()
+			pass(2 * time.Second)
+			w.want(1)
+		})
+	})
+	t.Run("its process is gone", func(t *testing.T) {
+		in(t, func(t *testing.T, w *world) {
+			w.begin = func(ctx context.Context, _ wire.Begin) error { <-ctx.Done(); return ctx.Err() }
+			first := w.keep(true)
+			defer w.keep(false).Close()
+			w.set(wire.ScheduleTerms{When: wire.When{At: at}})
+			w.announce("busy")
+			pass(90 * time.Second)
+			w.kill(first)
+			pass(time.Minute)
+			none(w)
+		})
+	})
+}
+
+// TestTriesAgain: what cannot begin and is not refused is tried again, later each time, for as long as its moment is
+// worth it, and counts nothing towards the pause.
+func TestTriesAgain(t *testing.T) {
+	for name, breaks := range map[string]func(w *world, err error){
+		"the birth": func(w *world, err error) {
+			w.begin = nil
+			if err != nil {
+				w.begin = func(context.Context, wire.Begin) error { return err }
+			}
+		},
+		"the note": func(w *world, err error) { w.notNoted = err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				defer w.keep(true).Close()
+				w.set(wire.ScheduleTerms{When: minutes(60)})
+				w.with(func() { breaks(w, errDown) })
+				pass(time.Hour + 10*time.Minute)
+				w.want(0)
+				if s := w.one(); s.Last != nil || s.Claimed == nil || s.Claimed.By != "p1" ||
+					s.Claimed.Why != errDown.Problem {
+					t.Errorf("it is %+v, claimed %+v", s, s.Claimed)
+				}
+				if n := len(w.notes()); n < 10 || n > 50 {
+					t.Errorf("it was tried %d times in ten minutes", n/2)
+				}
+				w.with(func() { breaks(w, nil) })
+				pass(time.Minute)
+				w.want(1)
+				if s := w.one(); s.Last.Root != w.runs()[0].Root || s.Claimed != nil {
+					t.Errorf("it is %+v", s)
+				}
+				w.over()
+				w.with(func() { breaks(w, errors.New("reset")) })
+				pass(6 * time.Hour)
+				if s := w.one(); s.Paused != "" || s.Last.Why != "reset" {
+					t.Errorf("it is %+v", s)
+				}
+				w.with(func() { breaks(w, nil) })
+				pass(2 * time.Minute)
+				w.want(2)
+			})
+		})
+	}
+}
+
+// TestStopsAgain: where the last run cannot be stopped for the next one, and nothing refuses that, it is tried again.
+func TestStopsAgain(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.stop = errDown
+		defer w.keep(true).Close()
+		w.set(wire.ScheduleTerms{When: minutes(5), Overlap: wire.OverlapCancel})
+		pass(10*time.Minute + 30*time.Second)
+		if s := w.one(); s.Queued != 1 || s.Last.Why != "" || len(w.stopped()) < 3 {
+			t.Errorf("it is %+v, and stopped were %v", s, w.stopped())
+		}
+		w.with(func() { w.stop = nil })
+		pass(5 * time.Second)
+		n := len(w.stopped())
+		if pass(time.Minute); len(w.stopped()) != n {
+			t.Error("it is stopped again and again")
+		}
+		w.over()
+		pass(2 * time.Second)
+		w.want(2)
+	})
+}
+
+// TestDrainsGivesBack: what a process has claimed that takes on nothing any more is begun by another one, also where
+// that was on its way.
+func TestDrainsGivesBack(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.begin = func(ctx context.Context, _ wire.Begin) error {
+			<-time.After(3 * time.Second)
+			return refusal("nothing begins here any more")
+		}
+		first := w.keep(true)
+		defer first.Close()
+		w.set(wire.ScheduleTerms{When: minutes(5)})
+		pass(5*time.Minute + time.Second)
+		if c := w.one().Claimed; c == nil || c.By != "p1" || c.Root == "" {
+			t.Fatalf("it is claimed by %+v", c)
+		}
+		w.with(func() { w.drains = true })
+		pass(10 * time.Second)
+		if c := w.one().Claimed; c == nil || c.By != "" {
+			t.Errorf("it is claimed by %+v", c)
+		}
+		w.with(func() { w.begin, w.drains = nil, false })
+		claimed := w.one().Claimed.Root
+		first.Close()
+		defer w.keep(true).Close()
+		pass(2 * time.Second)
+		w.want(1)
+		if s := w.one(); s.Last.Why != "" || s.Last.Root != claimed || w.runs()[0].Root != claimed {
+			t.Errorf("it is %+v", s)
+		}
+	})
+}
+
+// TestRunAtOnce: where several have a run begin at once, and runs may overlap, each has one and is told which; else one
+// has, and the others are told why not.
+func TestRunAtOnce(t *testing.T) {
+	for overlap, runs := range map[wire.Overlap]int{wire.OverlapAllow: 3, wire.OverlapSkip: 1} {
+		t.Run(string(overlap), func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				w.set(wire.ScheduleTerms{When: minutes(60), Overlap: overlap})
+				w.announce("p1")
+				defer w.keep(true).Close()
+				var all sync.WaitGroup
+				told := map[troupe.SessionID]bool{}
+				refused := 0
+				for i := range 3 {
+					all.Go(func() {
+						<-time.After(time.Duration(i) * time.Second / 3) // all before the first one looks again
+						s, err := w.all().Run(t.Context(), ann(), "n")
+						w.with(func() {
+							if err != nil {
+								refused++
+								return
+							}
+							told[s.Last.Root] = true
+						})
+					})
+				}
+				all.Wait()
+				w.want(runs)
+				for _, r := range w.runs() {
+					if !told[r.Root] {
+						t.Errorf("%s has begun, and that was not told", r.Root)
+					}
+				}
+				if refused != 3-runs || len(told) != runs {
+					t.Errorf("%d were told that nothing began, the others of %v", refused, told)
+				}
+			})
+		})
+	}
+}
+
 // TestDrains: a process that takes on nothing any more begins nothing, and says nothing of what is due.
 func TestDrains(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
@@ -704,7 +937,7 @@ func TestDrains(t *testing.T) {
 // TestCannotStop: where the last run cannot be stopped for the next one, that is a failure, and is told.
 func TestCannotStop(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
-		w.stop = errors.New("it hangs")
+		w.stop = &troupe.UserError{Problem: "it hangs"}
 		defer w.keep(true).Close()
 		w.set(wire.ScheduleTerms{When: minutes(5), Overlap: wire.OverlapCancel})
 		pass(11 * time.Minute)
@@ -891,7 +1124,8 @@ func TestNewTerms(t *testing.T) {
 			}
 		}
 		defer w.keep(true).Close()
-		w.with(func() { w.begin = func(context.Context, wire.Begin) error { return errors.New("no") } })
+		no := &troupe.UserError{Problem: "no"}
+		w.with(func() { w.begin = func(context.Context, wire.Begin) error { return no } })
 		pass(11 * time.Minute)
 		change()
 		pass(6 * time.Minute)
@@ -945,7 +1179,7 @@ func TestPauses(t *testing.T) {
 func TestPausedByFailures(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		tries := 0
-		w.begin = func(context.Context, wire.Begin) error { tries++; return errors.New("no") }
+		w.begin = func(context.Context, wire.Begin) error { tries++; return &troupe.UserError{Problem: "no"} }
 		w.set(wire.ScheduleTerms{When: minutes(10), CatchUp: wire.CatchUpAll})
 		pass(24 * time.Hour)
 		k := w.keep(true)
@@ -1094,6 +1328,21 @@ func TestSlowBirths(t *testing.T) {
 		pass(3 * time.Second)
 		if got := len(w.runs()); got != mostBirths+3 {
 			t.Errorf("%d have begun, want %d", got, mostBirths+3)
+		}
+	})
+}
+
+// TestCameOf: who had a run begin is told of theirs, whatever came after it.
+func TestCameOf(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		at := w.now()
+		p := plan{Last: &wire.ScheduleRun{At: at.Add(time.Second), Root: "b"}, Today: []begun{{ID: "a", Of: at}}}
+		if s, err := w.all().cameOf(t.Context(), p, at, wire.Schedule{}); err != nil || s.Last.Root != "a" {
+			t.Errorf("%+v, %v", s.Last, err)
+		}
+		p.Today = nil
+		if _, err := w.all().cameOf(t.Context(), p, at, wire.Schedule{}); err == nil {
+			t.Error("one that did not begin is told to have begun")
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -116,6 +117,8 @@ func (t *tree) follow(ctx context.Context, from map[troupe.SessionID]int64, delt
 	t.batches = make(chan followed)
 	go func() {
 		defer close(t.batches)
+		last, end := console.Lingering(ctx)
+		defer end()
 		for ctx.Err() == nil {
 			b, err := t.stream.Next(ctx)
 			if err == nil && len(b.Events) > 0 && t.attached == nil {
@@ -123,7 +126,7 @@ func (t *tree) follow(ctx context.Context, from map[troupe.SessionID]int64, delt
 				// Next has not read yet. A look at all of them afterwards holds that too, and
 				// the times then put it before.
 				var more []troupe.Event
-				more, err = t.stream.Rest(context.WithoutCancel(ctx))
+				more, err = t.stream.Rest(last)
 				b.Events = append(b.Events, more...)
 			}
 			if ctx.Err() != nil {

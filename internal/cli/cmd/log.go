@@ -54,16 +54,21 @@ func showLog(ctx context.Context, c *console.Console, a api.API, ref string, f l
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer c.Interrupts.Take(cancel)()
+	last, end := console.Lingering(ctx)
+	defer end()
 	names := make(map[troupe.SessionID]string)
 	before := false // it had ended when it was last asked
 	for {
 		// Whether it has ended is asked first: what was logged by then is read after.
-		ended, left, wakes, err := isOver(ctx, a, s, f.tree, names)
-		if err != nil {
-			return err
+		ended, left, wakes, err := isOver(last, a, s, f.tree, names)
+		var events []troupe.Event
+		if err == nil {
+			events, err = stream.Rest(last)
 		}
-		events, err := stream.Rest(context.WithoutCancel(ctx))
 		if err != nil {
+			if last.Err() != nil {
+				return nil // it was interrupted, and the server does not answer
+			}
 			return err
 		}
 		if err := printEvents(c, events, names, s, f); err != nil {
@@ -95,7 +100,7 @@ func showLog(ctx context.Context, c *console.Console, a api.API, ref string, f l
 // goes on with it; "" where something does.
 func isOver(ctx context.Context, a api.API, s wire.Session, tree bool, names map[troupe.SessionID]string) (ended bool,
 	left string, wakes bool, err error) {
-	t, err := a.Tree(context.WithoutCancel(ctx), s.Root)
+	t, err := a.Tree(ctx, s.Root)
 	if err != nil {
 		return false, "", false, err
 	}

@@ -204,10 +204,26 @@ func writeSchedule(c *console.Console, s wire.Schedule) error {
 	if s.Queued > 0 {
 		waiting = console.Count(s.Queued, "run")
 	}
-	lines := facts([][2]string{{"when", scheduleWhen(s)}, {"next", next}, {"last", last}, {"waiting", waiting},
+	lines := facts([][2]string{{"when", scheduleWhen(s)}, {"next", next}, {"last", last},
+		{"claimed", scheduleClaimed(s.Claimed)}, {"waiting", waiting},
 		{"today", today(s.RunsToday, s.CostToday, s.MaxRunsPerDay, s.MaxCostPerDay)}, {"overlap", string(s.Overlap)},
 		{"catch-up", string(s.CatchUp)}, {"by", s.By}, {"folder", c.ShortPath(b.Cwd)}, {"model", b.Model},
 		{"agent", b.Agent}, {"mode", string(b.Mode)}, {"allowed", strings.Join(b.Allow, ", ")},
 		{"denied", strings.Join(b.Deny, ", ")}})
 	return c.Say(lines + unserved(s) + "\n\n" + console.Clean(b.Prompt))
+}
+
+// scheduleClaimed is what is about to begin, and where.
+func scheduleClaimed(c *wire.ScheduleClaim) string {
+	if c == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%s: session %s, by process %s (see troupe admin)", localMoment(c.At), c.Root, c.By)
+	if c.By == "" {
+		text = fmt.Sprintf("%s: session %s, for the next process that has the folder", localMoment(c.At), c.Root)
+	}
+	if c.Tries > 0 {
+		text += fmt.Sprintf("; it could not begin %s: %s", console.Count(c.Tries, "time"), c.Why)
+	}
+	return text
 }

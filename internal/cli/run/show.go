@@ -40,6 +40,7 @@ func shower(
 	if err != nil {
 		return nil, err
 	}
+	outer := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	stalls, running := live.NewStalls(c.Warn), live.NewRunning(c.Warn)
 	stalls.Know(r.Before)
@@ -73,8 +74,10 @@ func shower(
 		if err := <-done; err != nil {
 			return err
 		}
-		events, err := f.Rest(context.WithoutCancel(ctx))
-		if err != nil {
+		last, end := console.Lingering(outer)
+		defer end()
+		events, err := f.Rest(last)
+		if err != nil && last.Err() == nil {
 			return err
 		}
 		return emit(events)

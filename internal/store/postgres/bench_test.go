@@ -39,5 +39,6 @@ func BenchmarkStore(b *testing.B) {
 	for _, n := range []int{1, 8, 64} {
 		b.Run(fmt.Sprintf("connections=%d", n), func(b *testing.B) { storetest.Bench(b, with(n)) })
 	}
+	b.Run("page", func(b *testing.B) { storetest.BenchPage(b, with(8)) })
 	b.Run("lists", func(b *testing.B) { storetest.BenchLists(b, with(8)) })
 }

@@ -87,7 +87,7 @@ func explain(doing string, err error) error {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
 	return &troupe.UserError{Problem: fmt.Sprintf("cannot %s: %s (%v)", doing, problem, plain(err)), Hint: hint,
-		Err: err}
+		Err: fmt.Errorf("%w: %w", troupe.ErrUnavailable, err)}
 }
 
 // plain leaves what is not needed out of pgx's words: they name the user and the database, and never a password.

@@ -104,7 +104,7 @@ func explain(path, doing string, err error) error {
 	return &troupe.UserError{
 		Problem: fmt.Sprintf("cannot %s: %s (%s: %v)", doing, problem, path, err),
 		Hint:    hint,
-		Err:     err,
+		Err:     fmt.Errorf("%w: %w", troupe.ErrUnavailable, err),
 	}
 }
 

@@ -75,6 +75,42 @@ func appendAll(b *testing.B, s store.Store, all []troupe.Session) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "appends/s")
 }
 
+// BenchPage measures a page of 200 events: the first of a log of 70,000, and one in the middle.
+func BenchPage(b *testing.B, open func(b *testing.B) store.Store) {
+	const events, page = 70_000, 200
+	s := open(b)
+	root := newRoot(0)
+	err := s.Update(b.Context(), root.ID, func(tx store.Tx) error { return tx.Insert(root, ours(), nil) })
+	root.Status, root.Run, root.StartedAt = troupe.Running, 1, epoch()
+	for err == nil && root.Seq < events {
+		var some, one []troupe.Event
+		for range 1000 {
+			root, one = next(root, strings.Repeat("x", 300))
+			some = append(some, one...)
+		}
+		err = s.Update(b.Context(), root.ID, func(tx store.Tx) error { return tx.Append(ours(), root, some) })
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, after := range map[string]int64{"first": 0, "deep": events / 2} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				err := s.View(b.Context(), func(r store.Reader) error {
+					got, err := r.Events(root.ID, after, page)
+					if err == nil && len(got) != page {
+						err = fmt.Errorf("it has %d events", len(got))
+					}
+					return err
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // BenchLists measures a page of 50 of 100,000 main agents by each filter: the first, and one that goes on deep in the
 // list.
 func BenchLists(b *testing.B, open func(b *testing.B) store.Store) {

@@ -242,8 +242,10 @@ func (r *Reader) Events(id troupe.SessionID, after int64, most int) (out []troup
 		})
 		return nil
 	}, `SELECT s.root, e.seq, e.at, e.kind, e.body, s.seq
-		FROM sessions s LEFT JOIN events e ON e.root = s.root AND e.session = s.id AND e.seq > ?
-		WHERE s.id = ? ORDER BY e.seq`+limit, after, string(id), most)
+		FROM sessions s LEFT JOIN (SELECT seq, at, kind, body FROM events
+			WHERE root = (SELECT root FROM sessions WHERE id = ?2) AND session = ?2 AND seq > ?1
+			ORDER BY seq LIMIT ?3 + 0) e ON true
+		WHERE s.id = ?2 ORDER BY e.seq`, after, string(id), most) // by the index, also where much follows
 	if err != nil {
 		return nil, err
 	}
@@ -296,11 +298,13 @@ func (r *Reader) Tree(root troupe.SessionID) (t troupe.Tree, err error) {
 		}
 	}
 	found := false
-	err = r.Query("read tree "+string(root), func(row Row) error {
-		t, found = row.Scan().Tree(root), true
-		return nil
-	}, `SELECT `+CapsColumns+`, `+TreeColumns+`, name `+FromTree, string(root))
-	if err != nil || found {
+	look := func() error {
+		return r.Query("read tree "+string(root), func(row Row) error {
+			t, found = row.Scan().Tree(root), true
+			return nil
+		}, `SELECT `+CapsColumns+`, `+TreeColumns+`, name `+FromTree, string(root))
+	}
+	if err = look(); err != nil || found {
 		return t, err
 	}
 	orphans := false
@@ -309,7 +313,10 @@ func (r *Reader) Tree(root troupe.SessionID) (t troupe.Tree, err error) {
 	switch {
 	case err != nil:
 		return t, err
-	case orphans:
+	case orphans: // another process may have made it between the two: in an Update each statement sees what is there
+		if err = look(); err != nil || found {
+			return t, err
+		}
 		return t, r.fail("read tree "+string(root), &Undecodable{errors.New("it has sessions and no row")})
 	}
 	return t, fmt.Errorf("tree %q: %w", root, troupe.ErrNotFound)
