@@ -366,7 +366,8 @@ func ruleRows(ctx context.Context, tools *gate.Tools, granted troupe.Authority, 
 	all, whole, err := gate.Compared(ctx, []gate.Layer{tools.LayerOf(profile.Main,
 		troupe.Profile{Source: troupe.BuiltIn}, granted, true, false)})
 	if !whole && err == nil {
-		to.Warnings = append(to.Warnings, fmt.Sprintf("%d rules are too many to say which of them never decide", len(all)))
+		to.Warnings = append(to.Warnings, fmt.Sprintf("%d rules are too many to say which of them never decide",
+			len(all)))
 	}
 	for _, s := range all {
 		row := wire.RuleRow{Effect: s.Rule.Effect, Rule: s.Rule.Text, Source: s.Rule.Source, Meaning: s.Means,

@@ -174,7 +174,8 @@ func (o *operations) fewLooks(h huma.API, id string) func(huma.Context, func(hum
 		leave, ok := o.looks.enter(ctx, c.Token)
 		if !ok {
 			hc.SetHeader("Retry-After", "1")
-			refuse(h, hc, tooMuch(fmt.Sprintf("%d answers to calls with this token are not read to their end, or %d in all",
+			refuse(h, hc, tooMuch(fmt.Sprintf("%d answers to calls with this token are not read to their end, or %d "+
+				"in all",
 				mostLooks, mostLooksAll)))
 			return
 		}
@@ -183,8 +184,8 @@ func (o *operations) fewLooks(h huma.API, id string) func(huma.Context, func(hum
 	}
 }
 
-// paced writes an answer piece by piece. Who takes nothing of a piece for writeWait is let go, with all that is held for
-// them.
+// paced writes an answer piece by piece. Who takes nothing of a piece for writeWait is let go, with all that is held
+// for them.
 type paced struct {
 	http.ResponseWriter
 
@@ -198,7 +199,8 @@ func (p *paced) Write(b []byte) (n int, err error) {
 	const piece = 1 << 20
 	for first := true; first || len(b) > 0; first = false {
 		part := b[:min(len(b), piece)]
-		if err := p.rc.SetWriteDeadline(time.Now().Add(writeWait)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		if err := p.rc.SetWriteDeadline(time.Now().Add(writeWait)); err != nil &&
+			!errors.Is(err, http.ErrNotSupported) {
 			return n, err
 		}
 		m, err := p.ResponseWriter.Write(part)

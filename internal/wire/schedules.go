@@ -45,7 +45,7 @@ func CatchUps() []CatchUp { return []CatchUp{CatchUpOne, CatchUpNone, CatchUpAll
 type ScheduleTerms struct {
 	Name string `json:"name" maxLength:"64" doc:"Letters, digits, dot, dash and underscore"`
 	When
-	Begin   Begin   `json:"begin" doc:"What begins: a new session, without a name, as begin takes it"`
+	Begin   Begin   `json:"begin" doc:"What begins: a new session, without a name, as begin takes it. A list has the first line of its prompt and no other text"`
 	Overlap Overlap `json:"overlap,omitempty" enum:"skip,queue,cancel,allow" doc:"When a run is due and the last one goes on: skip, the default, leaves it out; queue begins one when the last is over; cancel stops the last one first; allow begins it"`
 	CatchUp CatchUp `json:"catch_up,omitempty" enum:"one,none,all" doc:"Of moments that passed while no process looked: one run for all of them, the default; none; or one for each of the last ten"`
 	// Limits of a day, in the zone. 0 is none.

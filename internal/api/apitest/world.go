@@ -551,7 +551,8 @@ func (w *World) Servers(_ context.Context, q wire.ServerQuery) (wire.ServerList,
 
 // Plugins implements api.Setup.
 func (setup) Plugins(_ context.Context, q wire.PluginQuery) (wire.PluginList, error) {
-	return wire.PluginList{Plugins: []wire.PluginRow{{ID: q.Name, Folder: q.Cwd, State: "on", Agents: q.Paths}},
+	return wire.PluginList{Plugins: []wire.PluginRow{{ID: q.Name, Folder: q.Cwd, State: "on", Agents: q.Paths,
+		Warnings: []string{"odd"}}},
 		Problems: []string{fmt.Sprint(q.Check)}}, nil
 }
 

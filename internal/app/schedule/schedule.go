@@ -28,6 +28,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -39,8 +40,10 @@ import (
 const (
 	kind     = "schedule"
 	kindHook = "webhook"
-	// mostPrompt bounds what a record holds.
-	mostPrompt = 200_000
+	// mostTerms bounds what a record holds, in bytes of JSON, and the others how many there are of a kind: every process
+	// that hosts reads all of them once a second, which are 8 MB of each at the most.
+	mostTerms             = 16_000
+	mostOfUser, mostInAll = 50, 500
 	// askedWithin is how long a run that a person wants now is waited for.
 	askedWithin = 20 * time.Second
 	asksAgain   = 100 * time.Millisecond
@@ -144,6 +147,7 @@ func list[T any](ctx context.Context, s plans, told func(context.Context, plan, 
 		if err != nil {
 			return nil, err
 		}
+		p.Begin = inBrief(p.Begin)
 		one, err := told(ctx, p, has)
 		if err != nil {
 			return nil, err
@@ -151,6 +155,36 @@ func list[T any](ctx context.Context, s plans, told func(context.Context, plan, 
 		out = append(out, one)
 	}
 	return out, nil
+}
+
+// inBrief is what begins, as a list tells it: of the texts there is the first line of the prompt.
+func inBrief(b wire.Begin) wire.Begin {
+	first, rest, _ := strings.Cut(strings.TrimSpace(b.Prompt), "\n")
+	if b.Prompt = wire.Cut(first); rest != "" {
+		b.Prompt = strings.TrimSuffix(b.Prompt, "…") + "…"
+	}
+	b.AppendText, b.Agents, b.OutputSchema, b.Allow, b.Deny = "", "", nil, nil, nil
+	return b
+}
+
+// refuseMany refuses one more than there may be.
+func (s plans) refuseMany(ctx context.Context, by plan) error {
+	all, err := s.records.Records(ctx, s.kind, "", 0)
+	if err != nil {
+		return fmt.Errorf("count the %ss: %w", s.kind, err)
+	}
+	own := 0
+	for _, r := range all {
+		if p, err := planOf(r); err == nil && p.By == by.By && p.Owner == by.Owner {
+			own++
+		}
+	}
+	if len(all) >= mostInAll || own >= mostOfUser {
+		return &troupe.UserError{Problem: fmt.Sprintf("there are %d %ss, %d of them yours, and there may be %d, and %d of "+
+			"a user", len(all), s.kind, own, mostInAll, mostOfUser),
+			Hint: "Remove what is not needed any more: troupe " + s.kind, Code: troupe.ExitUsage}
+	}
+	return nil
 }
 
 // serving are the folders of each process that takes on what works there.
@@ -204,6 +238,9 @@ func (s plans) set(ctx context.Context, c troupe.Caller, name string, version in
 		case isNew:
 			r = store.Record{Kind: s.kind, Key: name}
 			p = plan{By: c.Name, Owner: c.Right == troupe.RightOwner}
+			if err := s.refuseMany(ctx, p); err != nil {
+				return p, err
+			}
 		case version == 0:
 			return p, &troupe.UserError{Problem: fmt.Sprintf("there is a %s %q already", s.kind, name),
 				Hint: "Choose another name, or give --replace.", Code: troupe.ExitUsage, Err: troupe.ErrExists}
@@ -259,7 +296,10 @@ func noName(kind, name string) error {
 // checkBegin refuses what cannot begin by itself, and limits that are none.
 func checkBegin(kind string, t wire.ScheduleTerms) error {
 	b := t.Begin
+	text, err := json.Marshal(t)
 	switch {
+	case err != nil:
+		return err
 	case t.MaxRunsPerDay < 0 || !(t.MaxCostPerDay >= 0 && t.MaxCostPerDay <= 1e6):
 		return unusable("a limit of a day is no amount", "A limit of 0 is none.")
 	case b.Resume != "" || b.Continue || b.Wake || b.Idle || b.Attended || b.Name != "" || b.Once != "":
@@ -268,8 +308,9 @@ func checkBegin(kind string, t wire.ScheduleTerms) error {
 	case b.Trust:
 		return unusable("a "+kind+" does not trust a folder: it would trust what is there by then",
 			"Trust it now, with a run of yours.")
-	case len(b.Images) > 0 || len(b.Prompt)+len(b.AppendText)+len(b.Agents)+len(b.OutputSchema) > mostPrompt:
-		return unusable("what is to begin is too large for a "+kind, "Put it into files of the folder.")
+	case len(b.Images) > 0 || len(text) > mostTerms:
+		return unusable(fmt.Sprintf("what is to begin is too large for a %s: it has %d bytes, %d may be, and pictures may "+
+			"not", kind, len(text), mostTerms), "Put it into files of the folder.")
 	}
 	return nil
 }

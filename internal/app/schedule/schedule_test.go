@@ -1036,7 +1036,7 @@ func TestRefusedTerms(t *testing.T) {
 			"begins new sessions":   func(s *wire.ScheduleTerms) { s.Begin.Resume = "main" },
 			"without a name":        func(s *wire.ScheduleTerms) { s.Begin.Name = "x" },
 			"does not trust":        func(s *wire.ScheduleTerms) { s.Begin.Trust = true },
-			"is too large":          func(s *wire.ScheduleTerms) { s.Begin.Prompt = strings.Repeat("x", mostPrompt+1) },
+			"is too large":          func(s *wire.ScheduleTerms) { s.Begin.Prompt = strings.Repeat("x", mostTerms) },
 			"too large for":         func(s *wire.ScheduleTerms) { s.Begin.Images = make([]troupe.Image, 1) },
 		} {
 			terms := wire.ScheduleTerms{Name: "n", When: minutes(5), Begin: wire.Begin{Prompt: "x", Cwd: "/"}}
@@ -1044,6 +1044,64 @@ func TestRefusedTerms(t *testing.T) {
 			if _, err := w.all().Set(t.Context(), ann(), terms); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v", want, err)
 			}
+		}
+	})
+}
+
+// TestSchedulesAreFew: a user has so many schedules, and there are so many in all; one that is removed makes room, and
+// one that is changed takes none.
+func TestSchedulesAreFew(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		set := func(by, name string, version int64) (wire.Schedule, error) {
+			return w.all().Set(t.Context(), troupe.Caller{Name: by, Right: troupe.RightOperator}, wire.ScheduleTerms{
+				Name: name, When: minutes(5), Begin: wire.Begin{Prompt: "x", Cwd: "/"}, Version: version})
+		}
+		var last wire.Schedule
+		for i := range mostInAll {
+			var err error
+			by, name := fmt.Sprint("u", i/mostOfUser), fmt.Sprint("s", i)
+			if last, err = set(by, name, 0); err != nil {
+				t.Fatal(i, err)
+			}
+			if i%mostOfUser == mostOfUser-1 {
+				if _, err := set(by, "more", 0); err == nil || !strings.Contains(err.Error(), "50 of a user") {
+					t.Fatalf("%s has one more: %v", by, err)
+				}
+			}
+		}
+		if _, err := set("other", "more", 0); err == nil || !strings.Contains(err.Error(), "there may be 500") {
+			t.Errorf("one more: %v", err)
+		}
+		if _, err := set(last.By, last.Name, last.Version); err != nil {
+			t.Errorf("a change: %v", err)
+		}
+		owner := troupe.Caller{Name: last.By, Right: troupe.RightOperator}
+		if err := w.all().Remove(t.Context(), owner, last.Name); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := set("other", "more", 0); err != nil {
+			t.Errorf("in the place of one that was removed: %v", err)
+		}
+	})
+}
+
+// TestListsAreBrief: a list has of each prompt the first line, and of other texts nothing; one schedule is told whole.
+func TestListsAreBrief(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		terms := wire.ScheduleTerms{Name: "n", When: minutes(5), Begin: wire.Begin{Cwd: "/", Model: "m",
+			Prompt: "\nTriage.\n" + strings.Repeat("x", 5000)}}
+		terms.Begin.AppendText, terms.Begin.Allow = strings.Repeat("y", 5000), []string{"Read(x)"}
+		if _, err := w.all().Set(t.Context(), ann(), terms); err != nil {
+			t.Fatal(err)
+		}
+		all, err := w.all().List(t.Context())
+		if err != nil || len(all) != 1 || all[0].Begin.Prompt != "Triage.…" || all[0].Begin.AppendText != "" ||
+			all[0].Begin.Allow != nil || all[0].Begin.Model != "m" {
+			t.Errorf("listed is %+v, %v", all, err)
+		}
+		one, err := w.all().One(t.Context(), "n")
+		if err != nil || one.Begin.Prompt != terms.Begin.Prompt || one.Begin.AppendText != terms.Begin.AppendText {
+			t.Errorf("one is %+v, %v", one, err)
 		}
 	})
 }

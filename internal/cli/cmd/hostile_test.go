@@ -145,11 +145,24 @@ func TestHostileServer(t *testing.T) {
 		"webhook show job",
 		"users tokens", "users add ann", "users invite ann", "users set ann --right viewer", "users revoke x", "admin",
 		"admin log", "admin stop", "admin stop --yes", "admin drain x", "stop job", "send job x", "undo job --list",
-		"log job", "answer 9m2 allow", "doctor", "permissions list", "scratchpad job",
+		"log job", "answer 9m2 allow", "doctor", "permissions list",
+		"sleep job", "sleep 9m2 --now", "log job --tree", "undo job", "undo job --force",
+		"memory show main", "memory show main x", "memory forget main", "memory edit main x",
+		"plugins check", "plugins check x", "plugins enable x", "plugins disable x", "plugins remove x",
+		"plugins show x",
+		"agents check", "skills check", "skills show x", "workflow check", "workflow show x", "hooks try Stop",
+		"mcp get x",
+		"mcp test x", "mcp remove x", "mcp add x echo",
+		"worktrees prune", "worktrees prune --all", "diff x --stat", "merge x", "merge x --into main",
+		"schedule", "schedule show x", "schedule add x --every 1h it", "schedule run x", "schedule pause x",
+		"schedule resume x", "schedule remove x", "admin pause /src", "admin resume /src", "users remove ann",
+		"permissions explain Bash(ls)", "rm job", "stop 9m2 --now", "plans --json", "show job --json", "logout",
 	} {
 		out, failed := run(strings.Fields(line)...)
 		// Errors, warnings, prompts, plans and results may have lines.
-		free := failed || slices.Contains([]string{"agents show main", "plans show x", "plugins", "show job"}, line)
+		free := failed || slices.Contains([]string{"agents show main", "plans show x", "plugins", "show job",
+			"memory show main", "memory show main x", "skills check", "skills show x", "mcp add x echo",
+			"mcp test x", "diff x --stat"}, line)
 		if strings.Contains(out, "FORGED") {
 			shown++
 		} else {
@@ -164,7 +177,13 @@ func TestHostileServer(t *testing.T) {
 			}
 		}
 	}
-	if shown < 25 {
+	for _, left := range []string{noProcess, "parked" + forged} {
+		s := wire.Session{ID: "x" + forged, Root: "x" + forged}
+		if text := leftText(s, left); strings.ContainsAny(text, "\x1b\a\u009b\n") {
+			t.Errorf("of what is left: %q", text)
+		}
+	}
+	if shown < 60 {
 		t.Errorf("only %d commands show what was forged", shown)
 	}
 }

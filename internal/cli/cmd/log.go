@@ -122,11 +122,10 @@ func isOver(ctx context.Context, a api.API, s wire.Session, tree bool, names map
 // leftText says why nothing goes on with a session, and what has it go on.
 func leftText(s wire.Session, left string) string {
 	if left == noProcess {
-		return fmt.Sprintf("the process that ran session %s is gone, and the session has not ended; "+
+		return console.Sprintf("the process that ran session %s is gone, and the session has not ended; "+
 			"`troupe -p --resume %s` goes on with it", s.ID, s.Root)
 	}
-	return fmt.Sprintf("session %s is parked: %s; `troupe send %s \"...\"` has it go on", s.ID, console.Line(left, 0),
-		s.Root)
+	return console.Sprintf("session %s is parked: %s; `troupe send %s \"...\"` has it go on", s.ID, left, s.Root)
 }
 
 // noProcess is why nothing goes on with a session where no more is known.

@@ -228,7 +228,7 @@ func writePluginChecks(c *console.Console, list wire.PluginList, asJSON bool) er
 			continue
 		}
 		for _, w := range p.Warnings {
-			if _, err := fmt.Fprintln(c.Out, p.ID+": "+console.Clean(c.Place(w))); err != nil {
+			if _, err := fmt.Fprintln(c.Out, console.Line(p.ID, 0)+": "+console.Clean(c.Place(w))); err != nil {
 				return err
 			}
 		}

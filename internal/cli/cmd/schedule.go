@@ -38,21 +38,22 @@ serve or troupe worker runs in their folder.`,
 	}
 	jsonFlag(cmd, &asJSON)
 	add := run.NewScheduleAdd(c, func(s wire.Schedule) error {
-		text := fmt.Sprintf("%s begins %s, next %s, in %s.", s.Name, scheduleWhen(s), scheduleNext(s),
+		text := console.Sprintf("%s begins %s, next %s, in %s.", s.Name, scheduleWhen(s), scheduleNext(s),
 			console.Line(c.ShortPath(s.Begin.Cwd), 0))
 		if s.Paused != "" {
-			text = fmt.Sprintf("%s is changed, and paused; `troupe schedule resume %s` has it go on.", s.Name, s.Name)
+			text = console.Sprintf("%s is changed, and paused; `troupe schedule resume %s` has it go on.", s.Name,
+				s.Name)
 		}
 		return c.Say(text + unserved(s))
 	})
 	cmd.AddCommand(add, newScheduleShow(c),
 		changeSchedule(c, &cobra.Command{Use: "pause NAME", Short: "Have a schedule begin nothing for the time being",
 			Example: "troupe schedule pause triage"}, pauses(false), func(s wire.Schedule) string {
-			return s.Name + " is paused. What it has begun goes on."
+			return console.Sprintf("%s is paused. What it has begun goes on.", s.Name)
 		}),
 		changeSchedule(c, &cobra.Command{Use: "resume NAME", Short: "Have a schedule that is paused go on from now",
 			Example: "troupe schedule resume triage"}, pauses(true), func(s wire.Schedule) string {
-			return s.Name + " begins next " + scheduleNext(s) + "." + unserved(s)
+			return console.Sprintf("%s begins next %s.", s.Name, scheduleNext(s)) + unserved(s)
 		}),
 		changeSchedule(c, &cobra.Command{Use: "run NAME", Short: "Have a schedule begin a run now, also if it is " +
 			"paused",
@@ -60,7 +61,8 @@ serve or troupe worker runs in their folder.`,
 			if s.Queued > 0 || s.Last == nil {
 				return "It begins when the last run is over."
 			}
-			return fmt.Sprintf("Session %s has begun. See it with: troupe log %s --follow", s.Last.Root, s.Last.Root)
+			return console.Sprintf("Session %s has begun. See it with: troupe log %s --follow", s.Last.Root,
+				s.Last.Root)
 		}),
 		changeSchedule(c, &cobra.Command{Use: "remove NAME", Short: "Forget a schedule",
 			Example: "troupe schedule remove triage"}, func(a api.Schedules, ctx context.Context,

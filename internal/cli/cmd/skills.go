@@ -72,7 +72,8 @@ func newSkillsShow(c *console.Console) *cobra.Command {
 				}
 			}
 			_, err = fmt.Fprintf(c.Out, "/%s  %s\nfrom: %s\nused by: %s\nleaves: %s\nits commands are %s\n\n%s\n",
-				console.Line(s.Name, 100), console.Line(s.Description, 400), c.Place(s.Source), console.UsedBy(s),
+				console.Line(s.Name, 100), console.Line(s.Description, 400), console.Line(c.Place(s.Source), 0),
+				console.UsedBy(s),
 				console.Line(console.Leaves(s), 0), runs, console.Clean(s.Text))
 			return err
 		}),

@@ -120,7 +120,7 @@ func (c *Console) Server(s wire.ServerRow) error {
 	if s.Off == "" && s.Failed == "" {
 		line("tools", fmt.Sprint(len(s.Tools)))
 		for _, t := range s.Tools {
-			fmt.Fprintf(&b, "  %s  %s\n", t.Name, Line(t.Description, 80))
+			fmt.Fprintf(&b, "  %s  %s\n", Line(t.Name, 100), Line(t.Description, 80))
 		}
 		line("prompts", strings.Join(s.Prompts, ", "))
 		if s.Resources {

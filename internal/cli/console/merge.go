@@ -62,7 +62,7 @@ func (c *Console) Merged(m wire.MergedWorktree) error {
 	}
 	short := func(path string) string { return Line(inFolder(m.Folder, path), 0) }
 	for _, f := range m.Files {
-		fmt.Fprintf(&b, "%-8s %s", f.Action, short(f.Path))
+		fmt.Fprintf(&b, "%-8s %s", Line(string(f.Action), 20), short(f.Path))
 		if f.Uncommitted {
 			b.WriteString("  which is in no commit of yours")
 		}

@@ -17,7 +17,7 @@ func Asleep(session string) error {
 // Slept says what became of a session that was put away.
 func Slept(c *Console, name string, s wire.Slept) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "asleep; wake it with: troupe wake %s\n", name)
+	fmt.Fprintf(&b, "asleep; wake it with: troupe wake %s\n", Line(name, 0))
 	if s.Models > 0 {
 		fmt.Fprintf(&b, "  cut off: %s of a model, asked for again when it wakes\n", Count(s.Models, "reply"))
 	}
