@@ -215,9 +215,9 @@ type Decision struct {
 	Protected bool `json:"protected,omitempty"`
 	// Unconfined: what is asked about is done outside of the sandbox, by what is no command.
 	Unconfined bool   `json:"unconfined,omitempty"`
-	Rule      string `json:"rule,omitempty"`   // the rule's text, if one decided
-	Source    string `json:"source,omitempty"` // where that rule stands
-	Why       string `json:"why,omitempty"`    // one sentence for people
+	Rule       string `json:"rule,omitempty"`   // the rule's text, if one decided
+	Source     string `json:"source,omitempty"` // where that rule stands
+	Why        string `json:"why,omitempty"`    // one sentence for people
 	// Grant is a rule that would have allowed the call; empty if none could.
 	Grant string `json:"grant,omitempty"`
 	// Wider is the rule that would have allowed its like in the same folder as well; empty if there is none.

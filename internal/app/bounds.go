@@ -55,7 +55,8 @@ func (a bound) authority(tools *gate.Tools, b wire.Begin, p *policy, before *tro
 	return out, warnings, err
 }
 
-// maySteer refuses what has a tree do something that no sandbox confines: words, answers of whichever kind, and the like.
+// maySteer refuses what has a tree do something that no sandbox confines: words, answers of whichever kind, and the
+// like.
 func (a bound) maySteer(ctx context.Context, root troupe.SessionID) error {
 	if !onlyOperates(a.caller) {
 		return nil
