@@ -82,7 +82,7 @@ type ScheduleRun struct {
 // ScheduleClaim is a run that a process is about to begin.
 type ScheduleClaim struct {
 	At    time.Time        `json:"at"`
-	Root  troupe.SessionID `json:"root" doc:"The session that is to begin"`
+	Root  troupe.SessionID `json:"session" doc:"The one that is to begin"`
 	By    troupe.OwnerID   `json:"by,omitempty" doc:"The process that begins it; none: it was given back, for another one"`
 	Tries int              `json:"tries,omitempty" doc:"How often it could not begin"`
 	Why   string           `json:"why,omitempty" doc:"Why not, the last time"`
