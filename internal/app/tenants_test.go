@@ -109,7 +109,7 @@ func (p *twoProjects) call(cwd, call string, more ...func(*wire.Begin)) string {
 
 // allow gives a run rules.
 func allow(rules ...string) func(*wire.Begin) {
-	return func(b *wire.Begin) { b.Permissions.Allow = append(b.Permissions.Allow, rules...) }
+	return func(b *wire.Begin) { b.Allow = append(b.Allow, rules...) }
 }
 
 // TestTenantsByTool: at a server no tool of project A reads what lies in project B, by whatever name, and whatever is

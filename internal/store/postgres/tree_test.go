@@ -18,7 +18,7 @@ func TestTreeMadeMeanwhile(t *testing.T) {
 	var all []store.Store
 	for range 4 {
 		s := h.Open(t)
-		defer s.Close() //nolint:errcheck // nothing is left to write
+		defer s.Close()
 		all = append(all, s)
 	}
 	for n := range 300 {
