@@ -40,8 +40,8 @@ import (
 const (
 	kind     = "schedule"
 	kindHook = "webhook"
-	// mostTerms bounds what a record holds, in bytes of JSON, and the others how many there are of a kind: every process
-	// that hosts reads all of them once a second, which are 8 MB of each at the most.
+	// mostTerms bounds what a record holds, in bytes of JSON, and the others how many there are of a kind: every
+	// process that hosts reads all of them once a second, which are 8 MB of each at the most.
 	mostTerms             = 16_000
 	mostOfUser, mostInAll = 50, 500
 	// askedWithin is how long a run that a person wants now is waited for.
@@ -180,8 +180,8 @@ func (s plans) refuseMany(ctx context.Context, by plan) error {
 		}
 	}
 	if len(all) >= mostInAll || own >= mostOfUser {
-		return &troupe.UserError{Problem: fmt.Sprintf("there are %d %ss, %d of them yours, and there may be %d, and %d of "+
-			"a user", len(all), s.kind, own, mostInAll, mostOfUser),
+		return &troupe.UserError{Problem: fmt.Sprintf("there are %d %ss, %d of them yours, and there may be %d, and "+
+			"%d of a user", len(all), s.kind, own, mostInAll, mostOfUser),
 			Hint: "Remove what is not needed any more: troupe " + s.kind, Code: troupe.ExitUsage}
 	}
 	return nil
@@ -309,8 +309,8 @@ func checkBegin(kind string, t wire.ScheduleTerms) error {
 		return unusable("a "+kind+" does not trust a folder: it would trust what is there by then",
 			"Trust it now, with a run of yours.")
 	case len(b.Images) > 0 || len(text) > mostTerms:
-		return unusable(fmt.Sprintf("what is to begin is too large for a %s: it has %d bytes, %d may be, and pictures may "+
-			"not", kind, len(text), mostTerms), "Put it into files of the folder.")
+		return unusable(fmt.Sprintf("what is to begin is too large for a %s: it has %d bytes, %d may be, and "+
+			"pictures may not", kind, len(text), mostTerms), "Put it into files of the folder.")
 	}
 	return nil
 }
