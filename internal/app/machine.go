@@ -40,6 +40,9 @@ func (a machine) Explain(ctx context.Context, p wire.Place, calls []wire.Call) (
 	defer func() { err = errors.Join(err, x.close()) }()
 	out = wire.Explained{Verdicts: make([]wire.Verdict, len(calls)), Warnings: warnings}
 	for i, c := range calls {
+		if err := context.Cause(ctx); err != nil {
+			return out, err // many calls and rules take seconds
+		}
 		out.Verdicts[i] = x.judge(c)
 	}
 	return out, nil

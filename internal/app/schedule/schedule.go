@@ -41,8 +41,7 @@ const (
 	kind     = "schedule"
 	kindHook = "webhook"
 	// mostTerms bounds what a record holds, in bytes of JSON, and the others how many there are of a kind: every
-	// process
-	// that hosts reads all of them once a second, which are 8 MB of each at the most.
+	// process that hosts reads all of them once a second, which are 8 MB of each at the most.
 	mostTerms             = 16_000
 	mostOfUser, mostInAll = 50, 500
 	// askedWithin is how long a run that a person wants now is waited for.
@@ -182,8 +181,7 @@ func (s plans) refuseMany(ctx context.Context, by plan) error {
 	}
 	if len(all) >= mostInAll || own >= mostOfUser {
 		return &troupe.UserError{Problem: fmt.Sprintf("there are %d %ss, %d of them yours, and there may be %d, and "+
-			"%d of "+
-			"a user", len(all), s.kind, own, mostInAll, mostOfUser),
+			"%d of a user", len(all), s.kind, own, mostInAll, mostOfUser),
 			Hint: "Remove what is not needed any more: troupe " + s.kind, Code: troupe.ExitUsage}
 	}
 	return nil
@@ -312,8 +310,7 @@ func checkBegin(kind string, t wire.ScheduleTerms) error {
 			"Trust it now, with a run of yours.")
 	case len(b.Images) > 0 || len(text) > mostTerms:
 		return unusable(fmt.Sprintf("what is to begin is too large for a %s: it has %d bytes, %d may be, and "+
-			"pictures may "+
-			"not", kind, len(text), mostTerms), "Put it into files of the folder.")
+			"pictures may not", kind, len(text), mostTerms), "Put it into files of the folder.")
 	}
 	return nil
 }

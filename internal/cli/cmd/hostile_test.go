@@ -156,7 +156,9 @@ func TestHostileServer(t *testing.T) {
 		"worktrees prune", "worktrees prune --all", "diff x --stat", "merge x", "merge x --into main",
 		"schedule", "schedule show x", "schedule add x --every 1h it", "schedule run x", "schedule pause x",
 		"schedule resume x", "schedule remove x", "admin pause /src", "admin resume /src", "users remove ann",
-		"permissions explain Bash(ls)", "rm job", "stop 9m2 --now", "plans --json", "show job --json", "logout",
+		"permissions explain Bash(ls)", "rm job", "stop 9m2 --now", "webhook", "webhook show x", "webhook add x it",
+		"webhook pause x", "webhook resume x", "webhook secret x", "webhook remove x", "push job",
+		"plans --json", "show job --json", "logout",
 	} {
 		out, failed := run(strings.Fields(line)...)
 		// Errors, warnings, prompts, plans and results may have lines.

@@ -88,10 +88,10 @@ func changeWebhook(c *console.Console, cmd *cobra.Command,
 }
 
 func sayWebhook(c *console.Console, w wire.WebhookChanged) error {
-	text := fmt.Sprintf("%s begins in %s what is delivered to %s of the server.", w.Name,
+	text := console.Sprintf("%s begins in %s what is delivered to %s of the server.", w.Name,
 		console.Line(c.ShortPath(w.Begin.Cwd), 0), console.Line(w.Address, 0))
 	if w.Paused != "" {
-		text += fmt.Sprintf(" It is paused; `troupe webhook resume %s` ends that.", w.Name)
+		text += console.Sprintf(" It is paused; `troupe webhook resume %s` ends that.", w.Name)
 	}
 	if w.Secret != "" {
 		text += "\n" + secretOf(w)
@@ -191,7 +191,7 @@ func writeWebhook(c *console.Console, w wire.Webhook) error {
 
 // today is what the runs of the day are, and may be.
 func today(runs int, cost float64, mostRuns int, mostCost float64) string {
-	text := fmt.Sprintf("%s, %v", console.Count(runs, "run"), troupe.Dollars(cost))
+	text := console.Sprintf("%s, %v", console.Count(runs, "run"), troupe.Dollars(cost))
 	if mostRuns > 0 {
 		text += "; at the most " + console.Count(mostRuns, "run")
 	}
@@ -206,7 +206,7 @@ func facts(all [][2]string) string {
 	var lines []string
 	for _, l := range all {
 		if l[1] != "" {
-			lines = append(lines, fmt.Sprintf("%-10s %s", l[0], console.Line(l[1], 0)))
+			lines = append(lines, console.Sprintf("%-10s %s", l[0], console.Line(l[1], 0)))
 		}
 	}
 	return strings.Join(lines, "\n")
