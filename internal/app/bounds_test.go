@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -52,11 +53,11 @@ func userOf(name string, r troupe.Right) troupe.Caller {
 	return troupe.Caller{Name: name, Right: r, Surface: troupe.SurfaceServer}
 }
 
-func serverAt(t *testing.T, home, folder string) *App {
+func serverAt(t *testing.T, home string, folders ...string) *App {
 	t.Helper()
 	a, err := Open(t.Context(), Env{
 		Lookup: func(name string) (string, bool) { return home, name == "TROUPE_HOME" },
-		Now:    time.Now, Log: slog.New(slog.DiscardHandler), Version: "test", Folders: []string{folder},
+		Now:    time.Now, Log: slog.New(slog.DiscardHandler), Version: "test", Folders: folders,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -628,4 +629,145 @@ func untilMode(t *testing.T, a api.API, root troupe.SessionID, mode troupe.Mode)
 		}
 		<-time.After(10 * time.Millisecond) // another goroutine changes it
 	}
+}
+
+// TestServerRulesAreBounded: no rule of an operator, however it is spelled, and whether it came with a run, a schedule's or
+// one that goes on, lets an agent write what holds for later sessions: that is asked about, and the yes is an admin's. An
+// admin's rule does.
+func TestServerRulesAreBounded(t *testing.T) {
+	t.Parallel()
+	real, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin, operator := serverIn(t, real)
+	file := filepath.Join(real, ".envrc")
+	script := fmt.Sprintf("replies:\n  - turn: 1\n    calls: [{tool: Write, input: {file_path: %q, content: x}}]\n  - "+
+		"text: done\n", file)
+	if err := os.WriteFile(filepath.Join(real, "s.yaml"), []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := wire.Begin{Prompt: "go", Cwd: real, Model: "script:s.yaml", AskMS: 60_000,
+		Permissions: wire.Permissions{Allow: []string{"Edit({.envrc,zz})"}}}
+	begun, err := operator.Begin(t.Context(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := asksFor(t, operator, begun.Root)
+	if err := operator.Answer(t.Context(), q.ID, wire.Answer{Allow: true, Session: true}); !refusedForRight(err) {
+		t.Errorf("an operator's yes: %v", err)
+	}
+	if err := admin.Answer(t.Context(), q.ID, wire.Answer{Allow: true}); err != nil {
+		t.Error(err)
+	}
+	if err := operator.Wait(t.Context(), begun.Root); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Error(err)
+	}
+	if begun, err = admin.Begin(t.Context(), b); err == nil {
+		err = admin.Wait(t.Context(), begun.Root)
+	}
+	if _, gone := os.Stat(file); err != nil || gone != nil {
+		t.Errorf("an admin's rule: %v, %v", err, gone)
+	}
+}
+
+// TestServerUnconfinedCalls: a yes to what an MCP server outside of the sandbox does is an admin's.
+func TestServerUnconfinedCalls(t *testing.T) {
+	t.Parallel()
+	for right, may := range map[troupe.Right]bool{troupe.RightAdmin: true, troupe.RightOperator: false} {
+		r := requests{bound{caller: troupe.Caller{Right: right}}}
+		q := troupe.Request{RequestBody: troupe.RequestBody{Decision: troupe.Decision{Unconfined: true}}}
+		if err := r.mayAnswer(t.Context(), q); refusedForRight(err) == may {
+			t.Errorf("it may: %t, and is told %v", may, err)
+		}
+	}
+}
+
+// TestFilesAsModels: no agent's call and no definition of a project has a file read as a model, at a server
+// and without one, so that no hidden file is told in what is wrong with it. What a server says of one tells nothing of it.
+func TestFilesAsModels(t *testing.T) {
+	t.Parallel()
+	const secret = "TOKEN=qX7vLp92"
+	for _, served := range []bool{false, true} {
+		real, err := filepath.EvalSymlinks(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		env := filepath.Join(real, ".env")
+		agents := filepath.Join(real, ".claude", "agents")
+		if err := os.MkdirAll(agents, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		calls := ""
+		for _, m := range []string{"script:.env", "script/" + env, " script/" + env, "workflow/script/" + env} {
+			calls += fmt.Sprintf("      - {tool: Agent, input: {description: d, prompt: p, model: %q}}\n", m)
+		}
+		calls += "      - {tool: Agent, input: {description: d, prompt: p, subagent_type: leak}}\n"
+		for name, text := range map[string]string{env: secret, filepath.Join(agents, "leak.md"): "---\nname: leak\n" +
+			"description: d\nmodel: script:.env\n---\nx\n", filepath.Join(real, "s.yaml"): "replies:\n  - agent: main\n    " +
+			"turn: 1\n    calls:\n" + calls + "  - text: done\n"} {
+			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var folders []string
+		if served {
+			folders = []string{real}
+		}
+		a := serverAt(t, t.TempDir(), folders...)
+		admin, operator := a.As(userOf("ann", troupe.RightAdmin)), a.As(userOf("bob", troupe.RightOperator))
+		ctx := t.Context()
+		begun, err := admin.Begin(ctx, wire.Begin{Prompt: "go", Cwd: real, Model: "script:s.yaml"})
+		if err == nil {
+			err = admin.Wait(ctx, begun.Root)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree, err := admin.Tree(ctx, begun.Root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range tree.Sessions {
+			if told := logOf(t, admin, s.ID); strings.Contains(told, "qX7") || strings.Contains(s.Model, ".env") {
+				t.Errorf("served %t: %s has the model %s and is told %.2000s", served, s.ID, s.Model, told)
+			}
+		}
+		if told := logOf(t, admin, begun.Root); strings.Count(told, "a file is a model only where") < 4 {
+			t.Errorf("served %t: it is not told why: %.3000s", served, told)
+		}
+		if !served {
+			continue
+		}
+		_, err = operator.Begin(ctx, wire.Begin{Prompt: "go", Cwd: real, Role: wire.Role{Agent: "leak"}})
+		if err == nil || strings.Contains(err.Error(), "qX7") || strings.Contains(err.Error(), "script") {
+			t.Errorf("a project's definition: %v", err)
+		}
+		_, err = admin.Begin(ctx, wire.Begin{Prompt: "go", Cwd: real, Model: "script:.env"})
+		if err == nil || strings.Contains(err.Error(), "qX7") {
+			t.Errorf("an admin: %v", err)
+		}
+	}
+}
+
+// logOf is the log of a session, as JSON.
+func logOf(t *testing.T, a api.API, id troupe.SessionID) string {
+	t.Helper()
+	stream, err := a.Follow(t.Context(), wire.Follow{Root: id, Only: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	batch, err := stream.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(batch.Events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/model/script"
 	"github.com/troupe-dev/troupe/internal/model/workflow"
 	"github.com/troupe-dev/troupe/internal/profile"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // scriptPrefix makes a file of replies a model: --model script:FILE.
@@ -185,6 +186,22 @@ func (m *models) named(name, parent, cwd string) (string, error) {
 	return full, &profile.Elsewhere{Why: why}
 }
 
+// namedFor is named for what a call wishes, or else a definition names. A file is read as a model for people and for
+// what they have set up alone: the names that agents and strangers' files give could be those of hidden ones.
+func (m *models) namedFor(d profile.Definition, wish, parent, cwd string) func(name string) (string, error) {
+	theirs := d.Scope == profile.ScopeUser || d.Scope == profile.ScopeFlag || d.Scope == profile.ScopeManaged
+	return func(name string) (string, error) {
+		if wire.NamesFile(name) && (wish != "" || !theirs) {
+			return "", errNoFile
+		}
+		return m.named(name, parent, cwd)
+	}
+}
+
+// errNoFile is the refusal of a file as a model.
+var errNoFile = &troupe.UserError{Problem: "a file is a model only where a person, or settings and definitions of the " +
+	"user's own, name it", Hint: "Name a model, or leave it out.", Code: troupe.ExitUsage}
+
 // unknown reports whether a public service is asked for a model that the table does not have.
 func (m *models) unknown(full string) bool {
 	name, _, _ := strings.Cut(full, "/")
@@ -293,7 +310,12 @@ func (m *models) open(name, id string) (model.Provider, error) {
 			return nil, &troupe.UserError{Problem: "the script cannot be read: " + err.Error(),
 				Hint: "`troupe docs script-model` says how to write one.", Code: troupe.ExitUsage, Err: err}
 		}
-		return script.New(id, data)
+		s, err := script.New(id, data)
+		if err != nil && len(m.env.Folders) > 0 { // who asks need not be who may read it
+			return nil, &troupe.UserError{Problem: id + " cannot be read as a script", Code: troupe.ExitUsage,
+				Hint: "On the server's machine `troupe -p --model script:FILE` says what is wrong with it."}
+		}
+		return s, err
 	}
 	if s, ok := m.settings.Providers[name]; ok && s.BaseURL != "" {
 		key := ""

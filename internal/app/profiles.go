@@ -358,7 +358,7 @@ func (p *profiles) main(b wire.Begin, model string) (troupe.Profile, error) {
 	}
 	out, err := d.Resolve(profile.Place{
 		Offer: slices.Concat(p.tools.Callable(), more), Model: model,
-		Named:  func(name string) (string, error) { return p.models.named(name, model, b.Cwd) },
+		Named:  p.models.namedFor(d, "", model, b.Cwd),
 		Limits: troupe.Limits{MaxTurns: b.MaxTurns, MaxTime: time.Duration(b.MaxMS) * time.Millisecond},
 		Memory: find,
 	}, troupe.Spawn{MaxTurns: b.MaxTurns, Effort: b.Effort, Schema: string(b.OutputSchema)})
@@ -427,7 +427,7 @@ func (p *profiles) Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profi
 	out, err := d.Resolve(profile.Place{
 		Offer:  slices.Concat(p.tools.offer(parent.Depth+1-free < p.Depth, sp.Team != ""), more),
 		Model:  parent.Model,
-		Named:  func(name string) (string, error) { return p.models.named(name, parent.Model, parent.Cwd) },
+		Named:  p.models.namedFor(d, sp.Model, parent.Model, parent.Cwd),
 		Limits: p.Limits, MostTurns: p.Most, Child: true, Memory: p.memories(parent.Root, parent.Cwd),
 	}, sp)
 	if d.IsWorkflow() && err == nil {

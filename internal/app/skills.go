@@ -18,6 +18,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/tool/all"
 	"github.com/troupe-dev/troupe/internal/trust"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // userSkills are where the user's own skills and commands lie.
@@ -197,7 +198,10 @@ func (s skills) wishes(k skill.Skill, self troupe.Session, use *troupe.SkillUse)
 	if k.Model == "" {
 		return ""
 	}
-	full, err := s.app.models.Resolve(k.Model, self.Model, self.Cwd)
+	full, err := "", error(errNoFile)
+	if !wire.NamesFile(k.Model) {
+		full, err = s.app.models.Resolve(k.Model, self.Model, self.Cwd)
+	}
 	if err == nil {
 		_, _, err = s.app.models.Provider(full)
 	}

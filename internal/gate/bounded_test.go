@@ -53,7 +53,8 @@ func TestBoundedRules(t *testing.T) {
 			if bounded && slices.Contains(d.Opens, "/proj/mise.toml") && d.Effect == troupe.Allow {
 				t.Errorf("%s opens %v", tt.rule, d.Opens)
 			}
-			if tt.access.Unconfined && d.Effect == troupe.Ask && !d.Unconfined {
+			q.Chain[0].Mode = troupe.ModeDefault
+			if d := Decide(q); tt.access.Unconfined && bounded && (d.Effect != troupe.Ask || !d.Unconfined) {
 				t.Errorf("%s does not say that it is unconfined: %+v", tt.rule, d)
 			}
 		}

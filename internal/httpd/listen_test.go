@@ -188,6 +188,7 @@ func TestDemands(t *testing.T) {
 		{"/v1/sessions", begin(`,"agents":"{}"`), false},
 		{"/v1/sessions", begin(`,"model":"script:x.yaml"`), false},
 		{"/v1/sessions", begin(`,"model":"script//x.yaml"`), false},
+		{"/v1/sessions", begin(`,"model":" script//x.yaml"`), false},
 		{"/v1/sessions", begin(`,"model":"workflow/script//x.yaml"`), false},
 		{"/v1/sessions", begin(`,"fallback":"script:x.yaml"`), false},
 		{"/v1/sessions/7k3f00000000/mode", `{"mode":"plan"}`, true},

@@ -11,7 +11,7 @@ import (
 
 // Needs is the right to begin a run so.
 func (b Begin) Needs() troupe.Right {
-	if b.Agents != "" || readsFile(b.Model) || readsFile(b.Fallback) {
+	if b.Agents != "" || NamesFile(b.Model) || NamesFile(b.Fallback) {
 		return troupe.RightAdmin // definitions may bring hooks and MCP servers, which no sandbox confines
 	}
 	return b.Permissions.Needs()
@@ -41,7 +41,7 @@ func opens(rule string) bool {
 
 // Needs is the right to ask about a run at a place: what would be allowed there may be asked by those who may look.
 func (p Place) Needs() troupe.Right {
-	if readsFile(p.Model) {
+	if NamesFile(p.Model) {
 		return troupe.RightAdmin
 	}
 	return ""
@@ -52,7 +52,7 @@ func (m ModeChoice) Needs() troupe.Right { return Permissions{Mode: troupe.Mode(
 
 // Needs is the right to choose a model.
 func (m ModelChoice) Needs() troupe.Right {
-	if readsFile(m.Model) {
+	if NamesFile(m.Model) {
 		return troupe.RightAdmin
 	}
 	return ""
@@ -66,8 +66,8 @@ func (a Answer) Needs() troupe.Right {
 	return Permissions{Mode: a.Mode}.Needs()
 }
 
-// readsFile reports whether a model is a file of the machine that answers.
-func readsFile(model string) bool {
-	model = strings.TrimPrefix(model, "workflow/")
+// NamesFile reports whether a model is a file of the machine that answers.
+func NamesFile(model string) bool {
+	model = strings.TrimPrefix(strings.TrimSpace(model), "workflow/")
 	return strings.HasPrefix(model, "script:") || strings.HasPrefix(model, "script/")
 }

@@ -33,6 +33,15 @@ func TestProjectsFoldersBind(t *testing.T) {
 		found[0].Why == "" {
 		t.Errorf("%+v", found)
 	}
+	for level, out := range map[troupe.Level]bool{troupe.LevelNone: true, "": false} {
+		s := Server{Entry: entry.Entry{Type: entry.Stdio, Sandbox: level}, Scope: ScopeUser}
+		if a := (call{runner: runner{server: s}}).Access(); a.Unconfined != out {
+			t.Errorf("with the sandbox %q its calls are unconfined: %t", level, a.Unconfined)
+		}
+		if a := (resourceCall{server: s}).Access(); a.Unconfined != out {
+			t.Errorf("with the sandbox %q its resources are: %t", level, a.Unconfined)
+		}
+	}
 	k := &Known{limits: all.ServerLimits()}
 	if have, missing := k.Of([]entry.Ref{{Name: "Ev", Inline: &entry.Entry{Name: "Ev"}}}, ""); len(have) > 0 ||
 		len(missing) != 1 || k.keepsOut(entry.Entry{Name: "other"}) != "" {
