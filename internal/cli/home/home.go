@@ -57,7 +57,7 @@ func Open(ctx context.Context, env Env, from troupe.Surface) (*Home, error) {
 	if err != nil {
 		return nil, err
 	}
-	agent, _ := env.Lookup(troupe.AgentVariable)
+	agent := troupe.AgentOf(env.Lookup)
 	dial := func(socket string) router.Peer { return client.Dial(socket) }
 	you := troupe.You(from)
 	h := &Home{API: router.New(a.As(you), dial, agent), app: a, agent: agent, caller: you}

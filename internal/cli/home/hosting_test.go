@@ -150,10 +150,25 @@ func TestSecretIsNotSentInTheClear(t *testing.T) {
 	}
 }
 
-// TestAgentsDoNotHost: what an agent has started serves nothing, and works for no server.
+// TestAgentsDoNotHost: what an agent has started serves nothing, and works for no server, also if it has emptied the
+// variable that says so.
 func TestAgentsDoNotHost(t *testing.T) {
 	t.Parallel()
-	env, o := envOf(t, troupe.AgentVariable), ServeOptions{Listen: "127.0.0.1:0", Folders: []string{t.TempDir()}}
+	agentsDoNotHost(t, envOf(t, troupe.AgentVariable))
+	env := envOf(t)
+	lookup := env.Lookup
+	env.Lookup = func(name string) (string, bool) {
+		if name == troupe.AgentVariable {
+			return "", true
+		}
+		return lookup(name)
+	}
+	agentsDoNotHost(t, env)
+}
+
+func agentsDoNotHost(t *testing.T, env Env) {
+	t.Helper()
+	o := ServeOptions{Listen: "127.0.0.1:0", Folders: []string{t.TempDir()}}
 	s, err := Serve(t.Context(), env, o)
 	if err == nil {
 		closed(t, s)

@@ -143,11 +143,7 @@ func (w *Working) Warnings() []string { return w.hosting.app.Warnings() }
 func (w *Working) Close(ctx context.Context) error { return w.hosting.close(ctx) }
 
 func refuseToHost(env Env, what string) error {
-	agent, ok := env.Lookup(troupe.AgentVariable)
-	if !ok {
-		return nil
-	}
-	return (&Home{agent: agent}).refuseAgent(what)
+	return (&Home{agent: troupe.AgentOf(env.Lookup)}).refuseAgent(what)
 }
 
 // env is the environment of a process that hosts sessions.
