@@ -96,8 +96,8 @@ func TestWorkerAtAnAddress(t *testing.T) {
 				t.Fatal(err)
 			}
 			closed(t, w)
-			if !strings.HasPrefix(w.Reached, x.begin) {
-				t.Errorf("it is reached at %s, want %s…", w.Reached, x.begin)
+			if !strings.HasPrefix(w.Reached, x.begin) || w.Shared {
+				t.Errorf("it is reached at %s, want %s…; it shares a database: %t", w.Reached, x.begin, w.Shared)
 			}
 			token := tokenOf(t, w.hosting.people, "bob", troupe.RightAdmin)
 			if name != "in the clear" && name != "at a socket" {
@@ -232,6 +232,24 @@ func TestLogins(t *testing.T) {
 	// Who may not trust a folder is asked about none: that is no failure.
 	if list, err := (remote{c}).Untrusted(t.Context(), folder); len(list) > 0 || err != nil {
 		t.Errorf("an operator is asked to trust %v, %v", list, err)
+	}
+	h, err := OpenServer(env, s.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cwd, want := range map[string]string{folder: "", filepath.Join(folder, "sub"): "", t.TempDir(): s.Folders[0]} {
+		if got := h.FolderThere(t.Context(), cwd); got != want {
+			t.Errorf("for who stands in %s agents work in %q, want %q", cwd, got, want)
+		}
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := Answers(t.Context(), s.Address); err != nil {
+		t.Errorf("it does not answer: %v", err)
+	}
+	if err := Answers(t.Context(), "http://127.0.0.1:9"); err == nil {
+		t.Error("where there is no server one answers")
 	}
 	if known, err := SignOut(t.Context(), env.Lookup, "https://other.example"); known || err != nil {
 		t.Errorf("logged out where nobody was logged in: %t, %v", known, err)
