@@ -36,6 +36,19 @@ func (c Coord) OfCall() bool { return c.Reply > 0 }
 // agent's session: Troupe's own API refuses those that carry it.
 const AgentVariable = "TROUPE_AGENT"
 
+// AgentOf is the session whose agent has started a process with this environment; "" if none has. An agent may have
+// emptied the variable: that it is there is what counts.
+func AgentOf(lookup func(string) (string, bool)) string {
+	agent, is := lookup(AgentVariable)
+	switch {
+	case !is:
+		return ""
+	case agent == "":
+		return "of no known id"
+	}
+	return agent
+}
+
 // ScratchpadVariable is set there to the folder that the agents of the tree share.
 const ScratchpadVariable = "TROUPE_SCRATCHPAD"
 

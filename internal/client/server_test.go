@@ -120,16 +120,28 @@ func TestServerComesBack(t *testing.T) {
 			t.Errorf("%s at a server that is gone: %v, %v", what, err, w.Calls())
 		}
 	}
+	told := make(chan string, 9)
+	c.Tell(func(text string) { told <- text })
 	found := make(chan error)
 	go func() {
 		_, err := c.Find(t.Context(), "main", "")
 		found <- err
 	}()
-	// Whether the call comes before or after, it is answered.
+	if text := <-told; !strings.Contains(text, "does not answer") {
+		t.Errorf("told is %q", text)
+	}
 	again := listen(t, w, address)
 	defer closeServer(t, again)
 	if err := <-found; err != nil {
 		t.Error(err)
+	}
+	close(told)
+	var rest []string
+	for text := range told {
+		rest = append(rest, text)
+	}
+	if len(rest) != 1 || !strings.Contains(rest[0], "answers again") {
+		t.Errorf("behind that it is told %q", rest)
 	}
 }
 

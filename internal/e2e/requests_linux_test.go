@@ -59,7 +59,9 @@ func firstRequests(t *testing.T, lacks string, args ...string) map[string][]byte
 			git...)...)
 		cmd.Dir = p.dir
 		cmd.Env = append(os.Environ(), "GIT_COMMITTER_DATE=2026-03-01T10:00:00Z",
-			"GIT_AUTHOR_DATE=2026-03-01T10:00:00Z", "GIT_CONFIG_GLOBAL="+os.DevNull)
+			"GIT_AUTHOR_DATE=2026-03-01T10:00:00Z", "GIT_CONFIG_GLOBAL="+os.DevNull,
+			// A developer's own count for more than the config given here.
+			"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v\n%s", git, err, out)
 		}

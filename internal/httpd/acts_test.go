@@ -139,6 +139,34 @@ func TestActsNameWhatIsMeant(t *testing.T) {
 	}
 }
 
+// TestRefusalsAreNoted: what the right of a user does not cover is noted, though nothing of it is looked at; of a flood
+// there is one line for a token and verb, with how often it was tried.
+func TestRefusalsAreNoted(t *testing.T) {
+	t.Parallel()
+	log := audit.New(memstore.New(memstore.Options{}).Open(), time.Now)
+	w, at := listenFor(t, Address{Folders: []string{realDir(t)}, Acts: log})
+	for range 20 {
+		for _, x := range [][3]string{
+			{"POST", "/v1/sessions/7k3f00000000/stop", `{}`}, {"GET", "/v1/users", ""},
+			{"POST", "/v1/users/change", `{"name":"eve","right":"admin"}`},
+		} {
+			if status, body := callAt(t, at, "viewer", x[0], x[1], x[2]); status != http.StatusForbidden {
+				t.Fatal(x, status, body)
+			}
+		}
+	}
+	all, err := log.Acts(t.Context(), wire.ActQuery{})
+	if err != nil || len(all) != 3 || len(w.Calls()) > 0 {
+		t.Fatalf("noted is %+v, %v, and done %v", all, err, w.Calls())
+	}
+	for _, a := range all {
+		if a.By != "ada" || a.Token != "viewer" || a.Times != 20 || a.Outcome != wire.ActFailed ||
+			!strings.Contains(a.Problem, "this needs the right") || (a.Verb == "stop") != (a.About == "7k3f00000000") {
+			t.Errorf("noted is %+v", a)
+		}
+	}
+}
+
 // TestActsFirst: what cannot be noted is not done.
 func TestActsFirst(t *testing.T) {
 	t.Parallel()

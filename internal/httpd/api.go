@@ -88,14 +88,28 @@ type operations struct {
 	large     chan struct{} // holds one for each large body that is being read
 }
 
-// permit has an operation answer only those who may have the verb. What others send is not looked at.
-func permit(h huma.API, needs troupe.Right) func(huma.Context, func(huma.Context)) {
+// permit has an operation answer only those who may have the verb. What others send is not looked at; that they have
+// tried is noted.
+func (o *operations) permit(h huma.API, verb string) func(huma.Context, func(huma.Context)) {
+	needs := wire.RouteOf(verb).Needs
 	return func(hc huma.Context, next func(huma.Context)) {
-		if caller(hc.Context()).Right.Covers(needs) {
+		ctx := hc.Context()
+		c := caller(ctx)
+		if c.Right.Covers(needs) {
 			next(hc)
 			return
 		}
-		refuse(h, hc, wire.NewProblem(troupe.NotAllowed(needs)))
+		err := troupe.NotAllowed(needs)
+		if o.acts != nil {
+			end, nerr := o.acts.Begin(ctx, wire.Act{By: c.Name, Right: c.Right, Token: c.Token, Verb: verb,
+				About: wire.Cut(hc.Param("id"))})
+			if nerr == nil {
+				end(ctx, err)
+			} else { // it is refused for all that
+				o.log.WarnContext(ctx, "note who was refused", "by", c.Name, "verb", verb, "error", nerr)
+			}
+		}
+		refuse(h, hc, wire.NewProblem(err))
 	}
 }
 
@@ -244,7 +258,7 @@ func (o *operations) operation(h huma.API, id string) huma.Operation {
 	schema := h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[wire.Problem](), true, "Problem")
 	most := int64(maxBody)
 	about := fmt.Sprintf("At a server: with the right %s.", r.Needs)
-	between := huma.Middlewares{permit(h, r.Needs)}
+	between := huma.Middlewares{o.permit(h, id)}
 	if r.Large {
 		most, between = maxMessage, append(between, o.fewLarge(h))
 	}

@@ -209,6 +209,46 @@ func (downKeys) SignIn(context.Context, wire.SignIn) (wire.SignedIn, error) {
 	return wire.SignedIn{}, outage()
 }
 
+// hangingKeys are those of a database that does not answer.
+type hangingKeys struct{ rightKeys }
+
+func (hangingKeys) Whose(ctx context.Context, _ string) (troupe.Caller, error) {
+	<-ctx.Done()
+	return troupe.Caller{}, context.Cause(ctx)
+}
+
+func (hangingKeys) SignIn(ctx context.Context, _ wire.SignIn) (wire.SignedIn, error) {
+	<-ctx.Done()
+	return wire.SignedIn{}, context.Cause(ctx)
+}
+
+// TestDatabaseHangs: who calls while the database does not answer is told within five seconds. The time is virtual.
+func TestDatabaseHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &operations{keys: hangingKeys{}, log: slog.New(slog.DiscardHandler)}
+		mux := http.NewServeMux()
+		o.describe(mux)
+		for name, call := range map[string]func() int{
+			"a token": func() int { return visit(t, doorOf(hangingKeys{}), "GET", "/v1/me", "viewer", "10.0.0.1") },
+			"a login": func() int {
+				r := wire.RouteOf(wire.SignInRoute)
+				req := httptest.NewRequestWithContext(t.Context(), r.Method, r.Path,
+					strings.NewReader(`{"code":"good"}`))
+				w := httptest.NewRecorder()
+				mux.ServeHTTP(w, req)
+				return w.Code
+			},
+		} {
+			began := time.Now()
+			status := call()
+			if took := time.Since(began); status != http.StatusServiceUnavailable || took > 5*time.Second {
+				t.Errorf("%s: %d within %v", name, status, took)
+			}
+		}
+	})
+}
+
 // TestDatabaseDown: where the database does not answer, no token is wrong, and strangers learn nothing of it.
 func TestDatabaseDown(t *testing.T) {
 	t.Parallel()

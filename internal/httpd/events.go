@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -155,12 +156,10 @@ func (o *operations) events(h huma.API) {
 				o.stream(hc, a, f, x)
 			}}, nil
 		}
-		var page []troupe.Event
 		if in.Tree {
-			page, err = tree(ctx, a, wire.Follow{Root: s.Root, From: seen})
-		} else {
-			page, err = a.Events(ctx, s.ID, seen[s.ID], in.Limit)
+			return tree(ctx, a, wire.Follow{Root: s.Root, From: seen, Paged: true})
 		}
+		page, err := a.Events(ctx, s.ID, seen[s.ID], in.Limit)
 		if err != nil {
 			return nil, wire.NewProblem(err)
 		}
@@ -179,14 +178,41 @@ func (o *operations) events(h huma.API) {
 	})
 }
 
-// tree reads everything of a tree that was not seen yet.
-func tree(ctx context.Context, a api.API, f wire.Follow) ([]troupe.Event, error) {
+// tree answers with everything of a tree that was not seen yet. Few events are in memory at once, however many there
+// are; where reading fails in the middle the answer is cut off.
+func tree(ctx context.Context, a api.API, f wire.Follow) (*huma.StreamResponse, error) {
 	s, err := a.Follow(ctx, f)
 	if err != nil {
-		return nil, err
+		return nil, wire.NewProblem(err)
 	}
-	defer s.Close()
-	return s.Rest(ctx)
+	page, err := s.Rest(ctx)
+	if err != nil {
+		s.Close()
+		return nil, wire.NewProblem(err)
+	}
+	return &huma.StreamResponse{Body: func(hc huma.Context) {
+		defer s.Close()
+		_, w := humago.Unwrap(hc)
+		hc.SetHeader(rootHeader, string(f.Root))
+		hc.SetHeader("Content-Type", "application/json")
+		out, between := &flusher{w: w, rc: http.NewResponseController(w)}, "["
+		var err error
+		for ; len(page) > 0 && err == nil; page, err = s.Rest(ctx) {
+			for _, e := range page {
+				out.buf.WriteString(between)
+				between = ","
+				err = errors.Join(err, out.event(e))
+			}
+			if err = errors.Join(err, out.send(out.buf.Bytes())); err != nil {
+				break
+			}
+			out.buf.Reset()
+		}
+		out.buf.WriteString(strings.TrimSuffix(between, ",") + "]\n")
+		if err != nil || out.send(out.buf.Bytes()) != nil {
+			panic(http.ErrAbortHandler) // what is incomplete must not look like an answer
+		}
+	}}, nil
 }
 
 // stream writes what happens, until the reader or the server goes away.
@@ -310,6 +336,16 @@ func (f *flusher) add(head string, v any) error {
 	}
 	err = f.send(f.buf.Bytes())
 	f.buf.Reset()
+	return err
+}
+
+func (f *flusher) event(e troupe.Event) error {
+	v, err := wire.NewEvent(e)
+	if err == nil {
+		var data []byte
+		data, err = json.Marshal(v)
+		f.buf.Write(data)
+	}
 	return err
 }
 

@@ -3,6 +3,7 @@ package httpd
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -230,6 +231,63 @@ type asks struct {
 func (a asks) Follow(ctx context.Context, f wire.Follow) (api.Stream, error) {
 	a.is(f)
 	return failing{}, context.Canceled
+}
+
+// byOne is a stream that has one event at a time, and at last what is wrong with it.
+type byOne struct {
+	api.Stream
+	all []troupe.Event
+	err error
+}
+
+func (s *byOne) Rest(ctx context.Context) (out []troupe.Event, err error) {
+	if s.all == nil {
+		if s.all, err = s.Stream.Rest(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if len(s.all) == 0 {
+		return nil, s.err
+	}
+	out, s.all = s.all[:1:1], s.all[1:]
+	return out, nil
+}
+
+// inPages is an api whose streams are byOne.
+type inPages struct {
+	api.API
+	err error
+}
+
+func (a inPages) Follow(ctx context.Context, f wire.Follow) (api.Stream, error) {
+	if !f.Paged {
+		return nil, errors.New("a whole tree is asked for")
+	}
+	s, err := a.API.Follow(ctx, f)
+	return &byOne{Stream: s, err: a.err}, err
+}
+
+// TestTreesArePaged: the events of a whole tree are read a page at a time; an answer that misses some is none.
+func TestTreesArePaged(t *testing.T) {
+	t.Parallel()
+	const path = "/v1/sessions/job/events?tree=true"
+	_, want := ask(t, serveCases(t, apitest.New().As).Path(), "GET", path, "")
+	of := func(err error) *Server {
+		return serveCases(t, func(c troupe.Caller) api.API { return inPages{apitest.New().As(c), err} })
+	}
+	if status, got := ask(t, of(nil).Path(), "GET", path, ""); status != 200 || got != want ||
+		strings.Count(got, `"seq"`) < 3 {
+		t.Errorf("%d %s\nwant %s", status, got, want)
+	}
+	if status, got := ask(t, of(nil).Path(), "GET", path+"&cursor=7k3f00000000:99,9m2000000000:99",
+		""); status != 200 ||
+		got != "[]\n" {
+		t.Errorf("of nothing new: %d %s", status, got)
+	}
+	resp := request(t, of(errors.New("the disk is on fire")).Path(), "GET", path, "")
+	if all, err := io.ReadAll(resp.Body); err == nil {
+		t.Errorf("what is cut off looks whole: %s", all)
+	}
 }
 
 // TestStreamsArePaged: a stream does not have a log read whole, however long it is.

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/app/metrics"
@@ -108,6 +109,9 @@ func isLoopback(address string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.Unmap().IsLoopback()
 }
+
+// keysWait is how long a database may take to say who calls, before the caller is told that it does not answer.
+const keysWait = 4 * time.Second
 
 // How often strangers may log in and come with wrong tokens (each address alone, and each of the two by itself), and
 // what a user's token is good for in a second.
@@ -208,7 +212,9 @@ func (d *door) whose(r *http.Request, secret, from string) (troupe.Caller, *wire
 		return troupe.Caller{}, much(r, "too_many_wrong_tokens",
 			"there were too many calls with wrong tokens from "+from)
 	}
-	c, err := keys.Whose(r.Context(), secret)
+	ctx, cancel := context.WithTimeout(r.Context(), keysWait)
+	defer cancel()
+	c, err := keys.Whose(ctx, secret)
 	if refusedBy(err) {
 		if known {
 			d.known.add(secret, 0)

@@ -14,6 +14,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -73,6 +74,29 @@ func listenFor(t *testing.T, at Address) (*apitest.World, *Server) {
 		}
 	})
 	return w, s
+}
+
+// TestClosedTwice: a server that is closed again, or by several at once, is closed for each of them.
+func TestClosedTwice(t *testing.T) {
+	t.Parallel()
+	s, err := Listen(t.Context(), Address{Listen: "127.0.0.1:0"}, rightKeys{}, apitest.New().As)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := make(chan error)
+	for range 3 {
+		go func() { closed <- s.Close(t.Context()) }()
+	}
+	for range 3 {
+		select {
+		case err := <-closed:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatal("it is not closed")
+		}
+	}
 }
 
 // call makes a request at an address with a token.

@@ -43,7 +43,9 @@ type Server struct {
 	http   *http.Server
 	served chan error         // the end of the goroutine that accepts connections
 	cancel context.CancelFunc // ends every request
-	busy   busy               // requests under way
+	closes sync.Once
+	closed error // what came of it
+	busy   busy  // requests under way
 	log    *slog.Logger
 
 	traffic *traffic
@@ -109,8 +111,13 @@ const leaveWithin = 5 * time.Second
 
 // Close ends the streams, waits for the requests under way until ctx is done and then
 // cancels them, removes the socket, and returns when nothing of the server is left, but for calls that do not end when
-// they are cancelled. The log says which.
+// they are cancelled. The log says which. Called again it returns the same.
 func (s *Server) Close(ctx context.Context) error {
+	s.closes.Do(func() { s.closed = s.close(ctx) })
+	return s.closed
+}
+
+func (s *Server) close(ctx context.Context) error {
 	err := s.http.Shutdown(ctx)
 	s.cancel()
 	if err != nil {

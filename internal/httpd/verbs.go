@@ -288,7 +288,9 @@ func (o *operations) people(h huma.API) {
 				Hint: "Leave the login out.", Code: troupe.ExitUsage})
 		}
 		from := calledOf(ctx)
-		out, err := o.keys.SignIn(ctx, in.Body)
+		within, cancel := context.WithTimeout(ctx, keysWait)
+		defer cancel()
+		out, err := o.keys.SignIn(within, in.Body)
 		if err == nil && o.acts != nil {
 			var end func(context.Context, error)
 			if end, err = o.acts.Begin(ctx, wire.Act{By: out.Name, Right: out.Right, Verb: wire.SignInRoute,

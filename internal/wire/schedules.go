@@ -69,6 +69,7 @@ type Schedule struct {
 	// Claimed is the run that is about to begin.
 	Claimed  *ScheduleClaim `json:"claimed,omitempty"`
 	Unserved string         `json:"unserved,omitempty" doc:"Why no process begins it"`
+	Broken   string         `json:"broken,omitempty" doc:"Why what is kept of it cannot be read: it begins nothing, and an admin can remove it"`
 }
 
 // ScheduleRun is what came of a moment.

@@ -142,20 +142,52 @@ func (w workspaces) PruneWorktrees(ctx context.Context, p wire.WorktreePrune) ([
 	return w.Workspaces.PruneWorktrees(ctx, p)
 }
 
-// Server is that of the home, but that an agent sets nothing to begin by itself.
+// Server is that of the home, but that an agent changes nothing of it.
 func (r *router) Server() api.Server {
 	if r.agent == "" {
 		return r.API.Server()
 	}
-	return server{r.API.Server(), r.refused("change what begins by itself")}
+	return server{r.API.Server(), r}
 }
 
 type server struct {
 	api.Server
+	r *router
+}
+
+func (s server) People() api.People {
+	return people{s.Server.People(), s.r.refused("change who may use a server")}
+}
+
+// people are those that an agent may look at.
+type people struct {
+	api.People
 	refused error
 }
 
-func (s server) Schedules() api.Schedules { return schedules{s.Server.Schedules(), s.refused} }
+func (p people) SetUser(context.Context, wire.UserChange) (wire.UserChanged, error) {
+	return wire.UserChanged{}, p.refused
+}
+
+func (p people) Revoke(context.Context, wire.Revoke) error { return p.refused }
+
+func (s server) Hosting() api.Hosting {
+	return hosting{s.Server.Hosting(), s.r.refused("change what runs sessions")}
+}
+
+// hosting is that of an agent, which may look.
+type hosting struct {
+	api.Hosting
+	refused error
+}
+
+func (h hosting) Drain(context.Context, wire.Drain) error { return h.refused }
+
+func (h hosting) Pause(context.Context, wire.Pause) error { return h.refused }
+
+func (s server) Schedules() api.Schedules {
+	return schedules{s.Server.Schedules(), s.r.refused("change what begins by itself")}
+}
 
 // schedules are those that an agent may look at.
 type schedules struct {
@@ -180,7 +212,9 @@ func (s schedules) PauseSchedule(context.Context, string, wire.SchedulePause) (w
 	return wire.Schedule{}, s.refused
 }
 
-func (s server) Webhooks() api.Webhooks { return webhooks{s.Server.Webhooks(), s.refused} }
+func (s server) Webhooks() api.Webhooks {
+	return webhooks{s.Server.Webhooks(), s.r.refused("change what begins by itself")}
+}
 
 // webhooks are those that an agent may look at.
 type webhooks struct {

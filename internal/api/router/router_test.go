@@ -90,14 +90,14 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-// scheduling is an api whose schedules are asked of another one: those of agents' commands are not to be changed.
-type scheduling struct {
+// serving is an api whose server is asked of another one: that of agents' commands is not to be changed.
+type serving struct {
 	api.API
 	other api.API
 }
 
 // Setup pushes by the other one too.
-func (s scheduling) Setup() api.Setup { return pushing{s.API.Setup(), s.other} }
+func (s serving) Setup() api.Setup { return pushing{s.API.Setup(), s.other} }
 
 type pushing struct {
 	api.Setup
@@ -117,26 +117,14 @@ func (w workspaces) PushWorktree(ctx context.Context, p wire.WorktreePush) (wire
 	return w.other.PushWorktree(ctx, p)
 }
 
-func (s scheduling) Server() api.Server {
-	return schedules{s.API.Server(), s.other.Server().Schedules(), s.other.Server().Webhooks()}
-}
-
-type schedules struct {
-	api.Server
-	other api.Schedules
-	hooks api.Webhooks
-}
-
-func (s schedules) Schedules() api.Schedules { return s.other }
-
-func (s schedules) Webhooks() api.Webhooks { return s.hooks }
+func (s serving) Server() api.Server { return s.other.Server() }
 
 // TestHere: what the home holds itself is asked of it.
 func TestHere(t *testing.T) {
 	t.Parallel()
 	w := apitest.New()
 	a := router.New(w, dial, "7k3f00000000")
-	apitest.Conform(t, w, scheduling{a, router.New(w, dial, "")})
+	apitest.Conform(t, w, serving{a, router.New(w, dial, "")})
 	w = apitest.New()
 	apitest.Streams(t, w, router.New(w, dial, ""))
 }
@@ -369,6 +357,30 @@ func TestWebhooksOfAgents(t *testing.T) {
 	}
 	if list, err := all.Webhooks(t.Context()); err != nil || len(list) != 1 {
 		t.Error(list, err)
+	}
+}
+
+// TestServersOfAgents: a command that an agent has started changes nothing of who may use a server and of what runs its
+// sessions, but may look.
+func TestServersOfAgents(t *testing.T) {
+	t.Parallel()
+	w := apitest.New()
+	s := router.New(w, dial, "7k3f00000000").Server()
+	_, set := s.People().SetUser(t.Context(), wire.UserChange{Name: "eve", New: true})
+	for name, err := range map[string]error{
+		"SetUser": set, "Revoke": s.People().Revoke(t.Context(), wire.Revoke{}),
+		"Drain": s.Hosting().Drain(t.Context(), wire.Drain{}), "Pause": s.Hosting().Pause(t.Context(), wire.Pause{}),
+	} {
+		if user, ok := errors.AsType[*troupe.UserError](err); !ok || user.Code != troupe.ExitPermission ||
+			len(w.Calls()) > 0 {
+			t.Errorf("%s: %v, %v", name, err, w.Calls())
+		}
+	}
+	if _, err := s.People().Users(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Hosting().Hosted(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

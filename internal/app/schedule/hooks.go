@@ -92,10 +92,10 @@ func (h *Hooks) List(ctx context.Context) ([]wire.Webhook, error) { return list(
 // One is a webhook by its name, with its newest deliveries.
 func (h *Hooks) One(ctx context.Context, name string) (out wire.Webhook, err error) {
 	_, p, err := h.read(ctx, name)
-	if err == nil {
+	if err == nil || p.broken != "" {
 		out, err = tell(ctx, h.plans, p, h.told)
 	}
-	if err == nil {
+	if err == nil && p.broken == "" {
 		out.Deliveries, err = h.newest(ctx, p)
 	}
 	return out, err
@@ -185,6 +185,9 @@ func (h *Hooks) Remove(ctx context.Context, c troupe.Caller, name string) error 
 }
 
 func (h *Hooks) told(ctx context.Context, p plan, has serving) (wire.Webhook, error) {
+	if p.broken != "" {
+		return wire.Webhook{WebhookTerms: wire.WebhookTerms{Name: p.Name, Version: p.Version}, Unserved: p.broken}, nil
+	}
 	at, err := h.standing(ctx, p, has)
 	return wire.Webhook{WebhookTerms: wire.WebhookTerms{Name: p.Name, Signed: p.Hook.Signed, Only: p.Hook.Only,
 		Begin: p.Begin, Overlap: p.Overlap, Zone: p.Zone, MaxRunsPerDay: p.MaxRunsPerDay,

@@ -86,6 +86,7 @@ type plan struct {
 	Today  []begun           `json:"today,omitempty"`
 	Failed int               `json:"failed,omitempty"` // how often in a row none could begin
 	Last   *wire.ScheduleRun `json:"last,omitempty"`
+	broken string            // why its record cannot be read
 }
 
 // claim is a run that is about to begin.
@@ -144,7 +145,7 @@ func list[T any](ctx context.Context, s plans, told func(context.Context, plan, 
 	out := make([]T, 0, len(all))
 	for _, r := range all {
 		p, err := planOf(r)
-		if err != nil {
+		if err != nil && p.broken == "" {
 			return nil, err
 		}
 		p.Begin = inBrief(p.Begin)
@@ -203,7 +204,7 @@ func tell[T any](ctx context.Context, s plans, p plan, told func(context.Context
 // One is a schedule by its name.
 func (s *Schedules) One(ctx context.Context, name string) (wire.Schedule, error) {
 	_, p, err := s.read(ctx, name)
-	if err != nil {
+	if err != nil && p.broken == "" {
 		return wire.Schedule{}, err
 	}
 	return tell(ctx, s.plans, p, s.told)
@@ -329,8 +330,8 @@ func (s plans) mayChange(c troupe.Caller, p plan) error {
 func (s plans) Remove(ctx context.Context, c troupe.Caller, name string) error {
 	for {
 		r, p, err := s.read(ctx, name)
-		if err == nil {
-			err = s.mayChange(c, p)
+		if may := s.mayChange(c, p); err == nil || p.broken != "" && may == nil {
+			err = may
 		}
 		if err != nil {
 			return err
@@ -489,8 +490,13 @@ func (s plans) read(ctx context.Context, name string) (store.Record, plan, error
 }
 
 func planOf(r store.Record) (p plan, err error) {
-	if err := json.Unmarshal(r.Value, &p); err != nil {
-		return p, fmt.Errorf("read %s %s: %w", r.Kind, r.Key, err)
+	if err = json.Unmarshal(r.Value, &p); err == nil {
+		_, _, err = p.moments()
+	}
+	if p.Name = r.Key; err != nil {
+		p.broken, p.Version = fmt.Sprintf("the %s %.80q cannot be read: %v", r.Kind, r.Key, err), r.Version
+		return p, &troupe.UserError{Problem: p.broken,
+			Hint: "An admin can remove it: troupe " + r.Kind + " remove NAME", Err: troupe.ErrDamaged}
 	}
 	p.Version = cmp.Or(p.Version, r.Version)
 	return p, nil
@@ -508,6 +514,9 @@ func (s plans) write(ctx context.Context, r *store.Record, p plan) (err error) {
 
 // told is a schedule as callers are told of it.
 func (s *Schedules) told(ctx context.Context, p plan, has serving) (wire.Schedule, error) {
+	if p.broken != "" {
+		return wire.Schedule{ScheduleTerms: wire.ScheduleTerms{Name: p.Name, Version: p.Version}, Broken: p.broken}, nil
+	}
 	out := wire.Schedule{ScheduleTerms: p.ScheduleTerms, By: p.By, Paused: p.Paused, Next: p.Next,
 		Queued: len(p.Owed)}
 	out.Claimed = p.Claim.told()

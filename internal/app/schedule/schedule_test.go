@@ -1001,6 +1001,57 @@ func TestSet(t *testing.T) {
 	})
 }
 
+// TestBroken: a record that cannot be read, or says of no moment when it is, is listed by its name as broken beside the
+// others, begins nothing, changes in no way, and an admin removes it.
+func TestBroken(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		k := w.keep(true)
+		defer k.Close()
+		w.set(wire.ScheduleTerms{When: minutes(30)})
+		for name, value := range map[string]string{"a": `{`, "b": `{"name":"n"}`, "z": `"text"`} {
+			if _, err := w.s.PutRecord(t.Context(), store.Record{Kind: kind, Key: name,
+				Value: []byte(value)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all, err := w.all().List(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range all {
+			got = append(got, fmt.Sprint(s.Name, " ", s.Broken != ""))
+		}
+		if want := []string{"a true", "b true", "n false", "z true"}; !slices.Equal(got, want) {
+			t.Errorf("listed are %v, want %v", got, want)
+		}
+		admin := troupe.Caller{Name: "ada", Right: troupe.RightAdmin}
+		for _, name := range []string{"a", "b", "z"} {
+			if s, err := w.all().One(t.Context(), name); err != nil || s.Name != name || s.Broken == "" {
+				t.Errorf("one is %+v, %v", s, err)
+			}
+			terms := wire.ScheduleTerms{Name: name, When: minutes(30)}
+			terms.Version = all[0].Version
+			_, set := w.all().Set(t.Context(), admin, terms)
+			_, paused := w.all().Pause(t.Context(), admin, name, true)
+			_, run := w.all().Run(t.Context(), admin, name)
+			for _, err := range []error{set, paused, run, w.all().Remove(t.Context(), ann(), name)} {
+				if err == nil || !strings.Contains(err.Error(), name) {
+					t.Errorf("a change to %s, or the removal by who is no admin: %v", name, err)
+				}
+			}
+			if err := w.all().Remove(t.Context(), admin, name); err != nil {
+				t.Error(err)
+			}
+		}
+		if all, err := w.all().List(t.Context()); err != nil || len(all) != 1 {
+			t.Errorf("left is %v, %v", all, err)
+		}
+		pass(31 * time.Minute)
+		w.want(1)
+	})
+}
+
 // TestOwners: what the owner of a home has made is not that of a user who has their name.
 func TestOwners(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {

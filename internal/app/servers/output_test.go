@@ -49,7 +49,7 @@ func TestOutput(t *testing.T) {
 	if strings.Contains(text, "unter2") || strings.Contains(text, "\x1b") || troupe.Escape(text) != text {
 		t.Errorf("a model would see:\n%.300s\n…\n%s", text, text[len(text)-600:])
 	}
-	files := regexp.MustCompile(`all of it is in (.+?\.\w+)`).FindAllStringSubmatch(text, -1)
+	files := regexp.MustCompile(`all of it is in (.+?/out/.+?\.\w+)`).FindAllStringSubmatch(text, -1)
 	if len(files) != 3 {
 		t.Fatalf("files: %q", files)
 	}

@@ -25,6 +25,8 @@ type Options struct {
 	HangUp  <-chan struct{}     // the terminal is going away: leave, at once
 	Local   *time.Location      // for times of day; nil: the machine's
 	Server  string              // the address of the server that has the sessions; "": they are here
+	Folder  string              // where the server has agents work; "": in the folder of what begins
+	Heard   <-chan string       // what is told of the server
 	Status  bool                // a line above the prompt says what the conversation works with
 	// Panes finds out where the members of a tree's team can have panes; nil: nowhere.
 	Panes func(ctx context.Context, root troupe.SessionID) panes.Found
@@ -159,6 +161,8 @@ func hold(ctx context.Context, v *conversation, begin func() error) (err error) 
 			v.own.run(ctx, v)
 		case c := <-v.own.came:
 			v.own.take(v, c)
+		case text := <-v.o.Heard:
+			v.say(text)
 		case text := <-v.tree.said():
 			v.say(text)
 		case <-v.tree.orphaned():

@@ -4,7 +4,6 @@ package chat
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -48,6 +47,21 @@ func sitAt(t *testing.T, f *fake, b wire.Begin, width int) *person {
 	})
 }
 
+// shortDir is a folder whose name fits into the lines that tests look at, however long that of TMPDIR is.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "ws")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	dir = filepath.Join(dir, "002") // what screens that are kept show of it
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 func sitting(t *testing.T, cwd string, width int,
 	run func(context.Context, *console.Console, Options) error) *person {
 	t.Helper()
@@ -57,7 +71,9 @@ func sitting(t *testing.T, cwd string, width int,
 	gone := make(chan struct{})
 	p.ints = &console.Interrupts{Leave: func(code int) { t.Errorf("left with %d", code) }}
 	env := map[string]string{"TERM": "xterm", "NO_COLOR": "1", "HOME": t.TempDir()}
-	p.cwd = cmp.Or(cwd, t.TempDir())
+	if p.cwd = cwd; cwd == "" {
+		p.cwd = shortDir(t)
+	}
 	c := &console.Console{
 		In: p.TTY, Out: p.TTY, Err: p.TTY, OutTTY: true, Cwd: p.cwd, Version: "test", Interrupts: p.ints,
 		Lookup: func(name string) (string, bool) { v, ok := env[name]; return v, ok },

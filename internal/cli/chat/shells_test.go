@@ -16,7 +16,7 @@ import (
 // TestBackgroundCommandInHand: a command in the background is stopped and read by its id.
 func TestBackgroundCommandInHand(t *testing.T) {
 	t.Parallel()
-	out := filepath.Join(t.TempDir(), "b14.txt")
+	out := filepath.Join(shortDir(t), "b14.txt")
 	if err := os.WriteFile(out, []byte(strings.Repeat("early\n", 100)+"tick 1\ntick 2\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestBackgroundCommandInHand(t *testing.T) {
 // back, stop nothing, and a key that comes just after its end stops nothing either.
 func TestForegroundCommand(t *testing.T) {
 	t.Parallel()
-	out := filepath.Join(t.TempDir(), "b14.txt")
+	out := filepath.Join(shortDir(t), "b14.txt")
 	prints := func(text string) {
 		file, err := os.OpenFile(out, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err == nil {
@@ -129,7 +129,7 @@ func TestCommandMovedToBackground(t *testing.T) {
 // followed for ever.
 func TestForegroundCommandEnds(t *testing.T) {
 	t.Parallel()
-	out := filepath.Join(t.TempDir(), "b1.0.txt")
+	out := filepath.Join(shortDir(t), "b1.0.txt")
 	if err := os.WriteFile(out, []byte("ready\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -77,7 +77,7 @@ func (v *conversation) folder() string {
 	if r := v.trees.next.Repo; r != "" {
 		return console.Line(r, 0)
 	}
-	return console.Line(strings.TrimSuffix(short(v.trees.next.Cwd+"/", "", v.home), "/"), 0)
+	return console.Line(strings.TrimSuffix(short(cmp.Or(v.o.Folder, v.trees.next.Cwd)+"/", "", v.home), "/"), 0)
 }
 
 // warnMode says, once, that nothing is asked in a mode.

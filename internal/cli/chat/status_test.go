@@ -3,9 +3,11 @@
 package chat
 
 import (
+	"context"
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -33,6 +35,20 @@ func TestBannerAndStatus(t *testing.T) {
 			p.Keys("/status\r")
 			p.shows("none yet")
 		})
+}
+
+// TestAtAServer: a conversation shows the folder of the server that its agents work in, and what is told of the server
+// as it is told.
+func TestAtAServer(t *testing.T) {
+	t.Parallel()
+	heard := make(chan string)
+	p := sitting(t, "", 100, func(ctx context.Context, c *console.Console, o Options) error {
+		o.Server, o.Folder, o.Heard = "https://troupe.example.com", "/srv/app", heard
+		return Run(ctx, c, newFake(func(f *fake, _ string) { f.says("hi") }), wire.Begin{Cwd: c.Cwd}, o)
+	})
+	p.shows(" · /srv/app · at https://troupe.example.com")
+	heard <- "https://troupe.example.com does not answer."
+	p.shows("troupe.example.com does not answer.")
 }
 
 // TestMainAgentOfAType: with --agent NAME the first line, the one above the prompt and /status say who the main agent

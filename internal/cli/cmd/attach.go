@@ -32,7 +32,8 @@ troupe attach 7k3f`,
 			}
 			err := c.With(cmd.Context(), troupe.SurfaceChat, func(h *home.Home) error {
 				return chat.Attach(cmd.Context(), c, h.API, args[0],
-					chat.Options{History: h.History(), Mask: h.Mask, HangUp: c.HangUp, Status: true})
+					chat.Options{History: h.History(), Mask: h.Mask, HangUp: c.HangUp, Status: true,
+						Heard: h.Hear()})
 			})
 			if err == nil {
 				panes.Place{Lookup: c.Lookup}.Left(cmd.Context())

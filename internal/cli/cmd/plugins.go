@@ -258,7 +258,7 @@ func newPluginsSet(c *console.Console, action wire.PluginAction, use, short, lon
 		Use: use, Short: short, Long: long, Args: console.Args(1, 1),
 		Example: "troupe plugins " + string(action) + " " + example,
 		RunE: inSettings(c, func(ctx context.Context, a api.API, args []string) error {
-			if agent, _ := c.Lookup(troupe.AgentVariable); agent != "" {
+			if agent := troupe.AgentOf(c.Lookup); agent != "" {
 				return console.Usage("what plugins count is a person's to decide, not an agent's: this was started by "+
 					"session %s", console.Line(agent, 40))
 			}

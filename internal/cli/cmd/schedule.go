@@ -123,6 +123,8 @@ func writeSchedules(c *console.Console, all []wire.Schedule) error {
 // scheduleWhen is when a schedule begins, as it was given.
 func scheduleWhen(s wire.Schedule) string {
 	switch {
+	case s.Broken != "":
+		return ""
 	case s.EveryMS > 0:
 		d := (time.Duration(s.EveryMS) * time.Millisecond).String()
 		if strings.HasSuffix(d, "m0s") {
@@ -148,6 +150,8 @@ func zoneOf(s wire.Schedule) string {
 // scheduleNext is the next moment, as the reader's clock shows it.
 func scheduleNext(s wire.Schedule) string {
 	switch who, _, troupes := strings.Cut(s.Paused, ":"); {
+	case s.Broken != "":
+		return "broken: troupe schedule show " + s.Name
 	case troupes:
 		return "paused by Troupe"
 	case who != "":
@@ -195,6 +199,10 @@ func newScheduleShow(c *console.Console) *cobra.Command {
 }
 
 func writeSchedule(c *console.Console, s wire.Schedule) error {
+	if s.Broken != "" {
+		return c.Say(fmt.Sprintf("It begins nothing: %s.\nAn admin can remove it: troupe schedule remove %s",
+			console.Line(s.Broken, 0), console.Line(s.Name, 0)))
+	}
 	next, last := scheduleNext(s), ""
 	if _, why, ok := strings.Cut(s.Paused, ": "); ok {
 		next += ": " + console.Line(why, 0)

@@ -82,8 +82,13 @@ database. "troupe docs server" says more.`,
 				if err != nil {
 					return nil, "", err
 				}
-				return w, fmt.Sprintf("This worker is ready: process %d, reached at %s\nAgents work in %s%s\n",
-					os.Getpid(), w.Reached, strings.Join(w.Folders, ", "), repositories(o)), nil
+				text := fmt.Sprintf("This worker is ready: process %d, reached at %s\nAgents work in %s%s\n", os.Getpid(),
+					w.Reached, strings.Join(w.Folders, ", "), repositories(o))
+				if !w.Shared {
+					text += "It has no database (TROUPE_DATABASE, --database): it works for servers of this home " +
+						"alone.\n"
+				}
+				return w, text, nil
 			})
 		},
 	}
@@ -114,6 +119,9 @@ type hosted interface {
 // serve serves until it is interrupted.
 func serve(ctx context.Context, c *console.Console, o home.ServeOptions) error {
 	return host(ctx, c, o, func(ctx context.Context, env home.Env, o home.ServeOptions) (hosted, string, error) {
+		if c.Global.LogFormat == "" { // else the log says it
+			o.Told = func(text string) { c.Warn(c.Now().Local().Format("15:04:05 ") + console.Line(text, 0)) }
+		}
 		s, err := home.Serve(ctx, env, o)
 		if err != nil {
 			return nil, "", err
@@ -197,16 +205,27 @@ func withoutPassword(address string) error {
 }
 
 func newLogin(c *console.Console) *cobra.Command {
-	var only bool
+	var only, status bool
 	cmd := &cobra.Command{
-		Use: "login ADDRESS", Short: "Log in at a server", Args: console.Args(1, 1),
+		Use: "login ADDRESS", Short: "Log in at a server, or say as whom you are", Args: console.Args(0, 1),
 		Long: `Log in at a server with a code that is good once: the server prints the first one when it begins, and an admin makes
 others ("troupe users invite NAME"). The code is asked for, or read from standard input. Commands go to that server from then
 on: --server here is this machine for one command, and "troupe logout" ends it. The token is kept in a file that only you may
 read and that is hidden from agents; it holds for 90 days.`,
-		Example: "troupe login http://127.0.0.1:7777\necho $CODE | troupe login https://troupe.example.com",
+		Example: "troupe login http://127.0.0.1:7777\necho $CODE | troupe login https://troupe.example.com\n" +
+			"troupe login --status",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case status && len(args) == 0:
+				return whoami(cmd.Context(), c)
+			case status || len(args) == 0:
+				return console.Usage("give the address of a server, or --status alone, which says who you are and " +
+					"where")
+			}
 			address, err := home.Address(args[0])
+			if err == nil {
+				err = home.Answers(cmd.Context(), address) // before a code is asked for
+			}
 			if err != nil {
 				return err
 			}
@@ -230,7 +249,24 @@ read and that is hidden from agents; it holds for 90 days.`,
 	}
 	cmd.Flags().BoolVar(&only, "keep-here", false, "Commands go on to use this machine unless --server names the "+
 		"server")
+	cmd.Flags().BoolVar(&status, "status", false, "Say who you are, and where commands go")
 	return cmd
+}
+
+// whoami says who calls, and where.
+func whoami(ctx context.Context, c *console.Console) error {
+	return c.With(ctx, troupe.SurfaceCommand, func(h *home.Home) error {
+		if h.Server() == "" {
+			return c.Say("Commands use this machine, and you are its owner.")
+		}
+		me, err := h.API.Server().People().Me(ctx)
+		if err != nil {
+			return err
+		}
+		return c.Say(fmt.Sprintf("Commands go to %s, where you are %s (%s). Agents work in %s.", h.Server(),
+			console.Line(me.Name, 64), console.Line(string(me.Right), 20),
+			console.Line(strings.Join(me.Folders, ", "), 0)))
+	})
 }
 
 // readCode asks for a login code, or reads it.

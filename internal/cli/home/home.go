@@ -6,6 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -44,6 +45,8 @@ type Home struct {
 
 	server  string // the address of the server that has the sessions; "": they are here
 	closing func() // what else ends with it; nil: nothing
+	// tell is told of that server.
+	tell atomic.Pointer[func(text string)]
 }
 
 // Open opens the home that the environment names, and makes it if it is new. What is asked of it
@@ -57,7 +60,7 @@ func Open(ctx context.Context, env Env, from troupe.Surface) (*Home, error) {
 	if err != nil {
 		return nil, err
 	}
-	agent, _ := env.Lookup(troupe.AgentVariable)
+	agent := troupe.AgentOf(env.Lookup)
 	dial := func(socket string) router.Peer { return client.Dial(socket) }
 	you := troupe.You(from)
 	h := &Home{API: router.New(a.As(you), dial, agent), app: a, agent: agent, caller: you}

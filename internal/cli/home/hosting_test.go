@@ -96,8 +96,8 @@ func TestWorkerAtAnAddress(t *testing.T) {
 				t.Fatal(err)
 			}
 			closed(t, w)
-			if !strings.HasPrefix(w.Reached, x.begin) {
-				t.Errorf("it is reached at %s, want %s…", w.Reached, x.begin)
+			if !strings.HasPrefix(w.Reached, x.begin) || w.Shared {
+				t.Errorf("it is reached at %s, want %s…; it shares a database: %t", w.Reached, x.begin, w.Shared)
 			}
 			token := tokenOf(t, w.hosting.people, "bob", troupe.RightAdmin)
 			if name != "in the clear" && name != "at a socket" {
@@ -150,10 +150,25 @@ func TestSecretIsNotSentInTheClear(t *testing.T) {
 	}
 }
 
-// TestAgentsDoNotHost: what an agent has started serves nothing, and works for no server.
+// TestAgentsDoNotHost: what an agent has started serves nothing, and works for no server, also if it has emptied the
+// variable that says so.
 func TestAgentsDoNotHost(t *testing.T) {
 	t.Parallel()
-	env, o := envOf(t, troupe.AgentVariable), ServeOptions{Listen: "127.0.0.1:0", Folders: []string{t.TempDir()}}
+	agentsDoNotHost(t, envOf(t, troupe.AgentVariable))
+	env := envOf(t)
+	lookup := env.Lookup
+	env.Lookup = func(name string) (string, bool) {
+		if name == troupe.AgentVariable {
+			return "", true
+		}
+		return lookup(name)
+	}
+	agentsDoNotHost(t, env)
+}
+
+func agentsDoNotHost(t *testing.T, env Env) {
+	t.Helper()
+	o := ServeOptions{Listen: "127.0.0.1:0", Folders: []string{t.TempDir()}}
 	s, err := Serve(t.Context(), env, o)
 	if err == nil {
 		closed(t, s)
@@ -217,6 +232,24 @@ func TestLogins(t *testing.T) {
 	// Who may not trust a folder is asked about none: that is no failure.
 	if list, err := (remote{c}).Untrusted(t.Context(), folder); len(list) > 0 || err != nil {
 		t.Errorf("an operator is asked to trust %v, %v", list, err)
+	}
+	h, err := OpenServer(env, s.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cwd, want := range map[string]string{folder: "", filepath.Join(folder, "sub"): "", t.TempDir(): s.Folders[0]} {
+		if got := h.FolderThere(t.Context(), cwd); got != want {
+			t.Errorf("for who stands in %s agents work in %q, want %q", cwd, got, want)
+		}
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := Answers(t.Context(), s.Address); err != nil {
+		t.Errorf("it does not answer: %v", err)
+	}
+	if err := Answers(t.Context(), "http://127.0.0.1:9"); err == nil {
+		t.Error("where there is no server one answers")
 	}
 	if known, err := SignOut(t.Context(), env.Lookup, "https://other.example"); known || err != nil {
 		t.Errorf("logged out where nobody was logged in: %t, %v", known, err)

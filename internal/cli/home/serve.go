@@ -14,6 +14,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/app"
 	"github.com/troupe-dev/troupe/internal/httpd"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // ServeOptions are how a home is served at an address.
@@ -24,6 +25,8 @@ type ServeOptions struct {
 	Folders   []string // in which agents work, the usual one first
 	GitHosts  []string // from which repositories are checked out
 	Database  string   // the address of a database; "": that of the environment, or the home's own
+	// Told is told, in a line, who logs in and what begins, by several goroutines; nil: nobody is.
+	Told func(text string)
 	// WorkersOnly: a server runs no sessions itself.
 	WorkersOnly bool
 	// Advertise is the address by which other processes reach a worker that listens; "": the one it listens on.
@@ -66,6 +69,9 @@ func Serve(ctx context.Context, env Env, o ServeOptions) (_ *Served, err error) 
 	if err == nil {
 		at.Acts, at.Hooks = app.ActsOf(h.app), app.HooksOf(h.app)
 		at.Checkouts, at.Metrics = h.checkouts, h.counts
+		if o.Told != nil {
+			at.Acts = telling{at.Acts, o.Told}
+		}
 		s.server, err = httpd.Listen(ctx, at, h.people, h.as)
 	}
 	if err != nil {
@@ -73,6 +79,31 @@ func Serve(ctx context.Context, env Env, o ServeOptions) (_ *Served, err error) 
 	}
 	s.Address = addressOf(s.server, at)
 	return s, nil
+}
+
+// telling are acts of which whoever looks at the server is told the few that begin something.
+type telling struct {
+	httpd.Acts
+	told func(text string)
+}
+
+func (t telling) Begin(ctx context.Context, a wire.Act) (func(context.Context, error), error) {
+	end, err := t.Acts.Begin(ctx, a)
+	did := map[string]string{wire.SignInRoute: "logs in", "begin": "begins a session"}[a.Verb]
+	if err != nil || did == "" {
+		return end, err
+	}
+	return func(ctx context.Context, err error) {
+		end(ctx, err)
+		text := fmt.Sprintf("%s (%s) %s", a.By, a.Right, did)
+		if a.About != "" {
+			text += ": " + a.About
+		}
+		if err != nil {
+			text += ": refused, " + wire.NewProblem(err).Detail
+		}
+		t.told(text)
+	}, nil
 }
 
 // Drained implements what a command waits for: a server runs on, though it may have been told to run no sessions.
@@ -95,6 +126,8 @@ func (s *Served) Close(ctx context.Context) error {
 type Working struct {
 	Folders []string
 	Reached string // where other processes reach it
+	// Shared: it has a database that others have too, and not the file of its home.
+	Shared bool
 
 	hosting *hosting
 }
@@ -130,7 +163,8 @@ func Work(ctx context.Context, env Env, o ServeOptions) (*Working, error) {
 	if err != nil {
 		return nil, errors.Join(err, h.close(ctx))
 	}
-	return &Working{Folders: at.Folders, Reached: owner.Socket, hosting: h}, nil
+	database, ok := o.env(env).Lookup(app.DatabaseVariable)
+	return &Working{Folders: at.Folders, Reached: owner.Socket, Shared: ok && database != "", hosting: h}, nil
 }
 
 // Drained is closed once it takes on nothing any more and nothing is at work in it (troupe admin drain).
@@ -143,11 +177,7 @@ func (w *Working) Warnings() []string { return w.hosting.app.Warnings() }
 func (w *Working) Close(ctx context.Context) error { return w.hosting.close(ctx) }
 
 func refuseToHost(env Env, what string) error {
-	agent, ok := env.Lookup(troupe.AgentVariable)
-	if !ok {
-		return nil
-	}
-	return (&Home{agent: agent}).refuseAgent(what)
+	return (&Home{agent: troupe.AgentOf(env.Lookup)}).refuseAgent(what)
 }
 
 // env is the environment of a process that hosts sessions.

@@ -151,8 +151,55 @@ func OpenServer(env Env, address string) (*Home, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := client.At(address, login.Token)
-	return &Home{API: remote{c}, app: a, server: address, closing: c.Close}, nil
+	h := &Home{app: a, server: address}
+	h.tell.Store(&env.Tell)
+	c := client.At(address, login.Token).Tell(func(text string) {
+		if tell := *h.tell.Load(); tell != nil {
+			tell(text)
+		}
+	})
+	h.API, h.closing = remote{c}, c.Close
+	return h, nil
+}
+
+// Hear is what is told from now on of the server that has the sessions. What nobody reads is dropped.
+func (h *Home) Hear() <-chan string {
+	heard := make(chan string, 8)
+	tell := func(text string) {
+		select {
+		case heard <- text:
+		default:
+		}
+	}
+	h.tell.Store(&tell)
+	return heard
+}
+
+// FolderThere is where a server has agents work for who stands in a folder here: its only one, if the folder is none of
+// its own. "": there, or on this machine.
+func (h *Home) FolderThere(ctx context.Context, cwd string) string {
+	if h.server == "" {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(cwd); err == nil {
+		cwd = real
+	}
+	me, err := h.API.Server().People().Me(ctx)
+	if err != nil || len(me.Folders) != 1 || troupe.Within(cwd, me.Folders[0]) {
+		return "" // what begins says what is wrong
+	}
+	return me.Folders[0]
+}
+
+// Answers reports whether there is a server at an address, and what is wrong if there is not.
+func Answers(ctx context.Context, address string) error {
+	c := client.At(address, "")
+	defer c.Close()
+	_, err := c.Server().People().Me(ctx)
+	if problem, ok := errors.AsType[*troupe.UserError](err); ok && problem.Code == troupe.ExitPermission {
+		return nil // without a token
+	}
+	return err
 }
 
 func logged(l *logins) string {

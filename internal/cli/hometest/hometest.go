@@ -19,11 +19,22 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
+// short is a folder whose path fits a socket, and a line of a screen, however long that of TMPDIR is.
+func short(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "home")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
 // Open opens a home of its own until the test ends. The beginning is of a run in a folder of its own, with the
 // script for a model.
 func Open(t testing.TB, script string) (*app.App, wire.Begin) {
 	t.Helper()
-	data, dir := t.TempDir(), t.TempDir()
+	data, dir := t.TempDir(), short(t)
 	if err := os.WriteFile(filepath.Join(dir, "s.yaml"), []byte(script), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +56,7 @@ func Open(t testing.TB, script string) (*app.App, wire.Begin) {
 // OverSocket serves an app on a socket until the test ends, and is what asks it there.
 func OverSocket(t testing.TB, a *app.App) api.API {
 	t.Helper()
-	s, err := httpd.Serve(t.Context(), filepath.Join(t.TempDir(), "a.sock"), a.As, httpd.Options{Temp: os.TempDir()})
+	s, err := httpd.Serve(t.Context(), filepath.Join(short(t), "a.sock"), a.As, httpd.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,6 +40,7 @@ type flags struct {
 	format  string
 	input   string
 	quiet   bool
+	detach  bool // leave once it has begun, at a server
 	verbose bool
 	maxCost string
 	maxTime time.Duration
@@ -88,6 +89,8 @@ func configure(cmd *cobra.Command, c *console.Console, run carrying) {
 			"(user, answer, stop, compact, end; `troupe docs stream-json`)")
 	fs.StringVar(&f.schema, "output-schema", "",
 		"With -p: a file with the JSON schema of the result, which is printed as JSON")
+	fs.BoolVar(&f.detach, "detach", false, "With -p at a server: begin, say how to follow it, and leave; it goes on "+
+		"there")
 	fs.BoolVar(&f.quiet, "quiet", false, "Do not show the agents at work")
 	fs.BoolVar(&f.verbose, "verbose", false, "Show the agents at work even if standard error is not a terminal")
 	fs.StringVar(&f.begin.Model, "model", "", "Model: opus, sonnet, haiku, provider/id, or script:FILE")
@@ -187,6 +190,8 @@ func configure(cmd *cobra.Command, c *console.Console, run carrying) {
 			return err
 		}
 		switch {
+		case f.detach && (!f.print || f.input != formatWords || f.schema != "" || f.format == formatStream):
+			return console.Usage("--detach is for one prompt whose result is read later: troupe -p --detach \"…\"")
 		case f.schema != "" && (!f.print || f.input != formatWords):
 			return console.Usage("--output-schema is for one prompt: troupe -p --output-schema %s \"…\"", f.schema)
 		case f.input == formatStream:
@@ -291,7 +296,7 @@ func talk(ctx context.Context, c *console.Console, f flags, args []string) error
 			return err
 		}
 		return chat.Run(ctx, c, h.API, b, chat.Options{History: h.History(), Mask: h.Mask, HangUp: c.HangUp,
-			Server: h.Server(),
+			Server: h.Server(), Folder: h.FolderThere(ctx, b.Cwd), Heard: h.Hear(),
 			Status: true, Panes: find})
 	})
 }
@@ -366,9 +371,33 @@ func execute(ctx context.Context, c *console.Console, f flags, args []string) er
 		c.Ahead = b.Cwd
 	}
 	return c.With(ctx, troupe.SurfaceHeadless, func(h *home.Home) error {
-		return headless(ctx, c, h.API, b,
-			f.output(c))
+		if f.detach {
+			return detach(ctx, c, h, b, f.format)
+		}
+		o := f.output(c)
+		o.Server = h.Server()
+		return headless(ctx, c, h.API, b, o)
 	})
+}
+
+// detach begins a run at a server, and leaves it to that.
+func detach(ctx context.Context, c *console.Console, h *home.Home, b wire.Begin, format string) error {
+	if h.Server() == "" {
+		return console.Usage("--detach leaves a run to a server, and this command uses this machine; troupe serve is " +
+			"one")
+	}
+	begun, err := h.API.Begin(ctx, b)
+	if err != nil {
+		return err
+	}
+	for _, w := range begun.Warnings {
+		c.WarnOnce(w)
+	}
+	if format == formatJSON {
+		return c.JSON(begun)
+	}
+	return c.Say(fmt.Sprintf("%s works at %s.\nFollow it: troupe log %[3]s --follow\nSee its result: troupe show %[3]s",
+		console.Line(cmp.Or(b.Name, string(begun.Root)), 0), h.Server(), begun.Root))
 }
 
 // output is how a run is shown.
@@ -508,6 +537,8 @@ type Output struct {
 	Quiet bool
 	// Object: the result is an object, or there is none.
 	Object bool
+	// Server is the address of the server that runs it; "": it runs here.
+	Server string
 	// Gone: its home is thrown away, so nobody can go on with it.
 	Gone bool
 }
@@ -581,9 +612,12 @@ func Follow(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o 
 		}
 		return report, rerr
 	}
-	if errors.Is(err, troupe.ErrAsleep) {
+	switch {
+	case errors.Is(err, troupe.ErrAsleep):
 		err = console.Asleep(cmp.Or(report.Name, string(r.Root)))
-	} else {
+	case o.Server != "" && (errors.Is(err, api.ErrUnreachable) || errors.Is(err, api.ErrLost)):
+		err = away(r.Root, o.Server, err)
+	default:
 		err = broken(r.Root, err, o.Gone || errors.Is(rerr, troupe.ErrNotFound))
 	}
 	// Whoever reads JSON is told in JSON as well, as far as there is something to tell.

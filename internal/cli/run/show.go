@@ -108,6 +108,17 @@ func unseen(root troupe.SessionID, err error) error {
 	}
 }
 
+// away explains that the server of a run is gone: what was begun there goes on, or will.
+func away(root troupe.SessionID, server string, err error) error {
+	return &troupe.UserError{
+		Problem: fmt.Sprintf("%s has not answered for a minute; session %s goes on there, or will when the server is "+
+			"back",
+			server, root),
+		Hint: fmt.Sprintf("Follow it: troupe log %[1]s --follow. See its result: troupe show %[1]s", root),
+		Code: troupe.ExitFailed, Err: err,
+	}
+}
+
 // broken explains an end that is not the agents': nothing that was logged is lost, unless the
 // log itself is gone.
 func broken(root troupe.SessionID, err error, gone bool) error {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -12,6 +13,10 @@ import (
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	const id = troupe.SessionID("0123456789ab")
+	if text := away(id, "https://x", api.ErrUnreachable).Error(); strings.Contains(text, "--resume") ||
+		!strings.Contains(text, "troupe log 0123456789ab --follow") || strings.Contains(text, "aborted") {
+		t.Errorf("of a server that is away: %s", text)
+	}
 	if text := broken(id, troupe.ErrFenced, false).Error(); !strings.Contains(text, "troupe log 0123456789ab") {
 		t.Error(text)
 	}
