@@ -631,8 +631,10 @@ func untilMode(t *testing.T, a api.API, root troupe.SessionID, mode troupe.Mode)
 	}
 }
 
-// TestServerRulesAreBounded: no rule of an operator, however it is spelled, and whether it came with a run, a schedule's or
-// one that goes on, lets an agent write what holds for later sessions: that is asked about, and the yes is an admin's. An
+// TestServerRulesAreBounded: no rule of an operator, however it is spelled, and whether it came with a run, a
+// schedule's or
+// one that goes on, lets an agent write what holds for later sessions: that is asked about, and the yes is an admin's.
+// An
 // admin's rule does.
 func TestServerRulesAreBounded(t *testing.T) {
 	t.Parallel()
@@ -687,7 +689,8 @@ func TestServerUnconfinedCalls(t *testing.T) {
 }
 
 // TestFilesAsModels: no agent's call and no definition of a project has a file read as a model, at a server
-// and without one, so that no hidden file is told in what is wrong with it. What a server says of one tells nothing of it.
+// and without one, so that no hidden file is told in what is wrong with it. What a server says of one tells nothing of
+// it.
 func TestFilesAsModels(t *testing.T) {
 	t.Parallel()
 	const secret = "TOKEN=qX7vLp92"
@@ -707,7 +710,8 @@ func TestFilesAsModels(t *testing.T) {
 		}
 		calls += "      - {tool: Agent, input: {description: d, prompt: p, subagent_type: leak}}\n"
 		for name, text := range map[string]string{env: secret, filepath.Join(agents, "leak.md"): "---\nname: leak\n" +
-			"description: d\nmodel: script:.env\n---\nx\n", filepath.Join(real, "s.yaml"): "replies:\n  - agent: main\n    " +
+			"description: d\nmodel: script:.env\n---\nx\n", filepath.Join(real,
+			"s.yaml"): "replies:\n  - agent: main\n    " +
 			"turn: 1\n    calls:\n" + calls + "  - text: done\n"} {
 			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 				t.Fatal(err)

@@ -82,7 +82,8 @@ database. "troupe docs server" says more.`,
 				if err != nil {
 					return nil, "", err
 				}
-				text := fmt.Sprintf("This worker is ready: process %d, reached at %s\nAgents work in %s%s\n", os.Getpid(),
+				text := fmt.Sprintf("This worker is ready: process %d, reached at %s\nAgents work in %s%s\n",
+					os.Getpid(),
 					w.Reached, strings.Join(w.Folders, ", "), repositories(o))
 				if !w.Shared {
 					text += "It has no database (TROUPE_DATABASE, --database): it works for servers of this home " +
