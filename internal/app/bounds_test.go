@@ -441,9 +441,9 @@ func TestMainIsYourOwn(t *testing.T) {
 	}
 }
 
-// TestServerFolderIsTheOneChecked: a name that leads out of a server's folders when it is read last begins nothing there,
-// at once or by a schedule; and a folder that is swapped for a link behind that has none of what is trusted where the
-// link leads.
+// TestServerFolderIsTheOneChecked: a name that leads out of a server's folders when it is read last begins nothing
+// there, at once or by a schedule; and a folder that is swapped for a link behind that has none of what is trusted
+// where the link leads.
 func TestServerFolderIsTheOneChecked(t *testing.T) {
 	t.Parallel()
 	real, err := filepath.EvalSymlinks(t.TempDir())
@@ -487,8 +487,9 @@ func TestServerFolderIsTheOneChecked(t *testing.T) {
 	if _, err := operator.Begin(t.Context(), b); err == nil || !strings.Contains(err.Error(), outside) {
 		t.Errorf("it begins: %v", err)
 	}
-	if _, err := operator.Server().Schedules().SetSchedule(t.Context(), wire.ScheduleTerms{Name: "x", When: wire.When{EveryMS: 3_600_000},
-		Begin: b}); err == nil || !strings.Contains(err.Error(), outside) {
+	if _, err := operator.Server().Schedules().SetSchedule(t.Context(),
+		wire.ScheduleTerms{Name: "x", When: wire.When{EveryMS: 3_600_000},
+			Begin: b}); err == nil || !strings.Contains(err.Error(), outside) {
 		t.Errorf("it is scheduled: %v", err)
 	}
 	if _, err := operator.Setup().Workspaces().Worktrees(t.Context(), wire.WorktreeQuery{Cwd: link}); err == nil ||
@@ -500,11 +501,12 @@ func TestServerFolderIsTheOneChecked(t *testing.T) {
 	}
 }
 
-// TestServerBypassHoldsEveryVerb: one who only operates sets nothing going in a session that no sandbox confines, or that
-// has had none before it planned, by whatever verb. A verb that is new has to be put here.
+// TestServerBypassHoldsEveryVerb: one who only operates sets nothing going in a session that no sandbox confines, or
+// that has had none before it planned, by whatever verb. A verb that is new has to be put here.
 func TestServerBypassHoldsEveryVerb(t *testing.T) {
 	t.Parallel()
-	free := strings.Fields("Wait Leave Remove Stop Sleep Requests Request Plans Turns PlanUndo") // look, or end something
+	// look, or end something
+	free := strings.Fields("Wait Leave Remove Stop Sleep Requests Request Plans Turns PlanUndo")
 	for _, noun := range []reflect.Type{reflect.TypeFor[api.Runs](), reflect.TypeFor[api.Steering](),
 		reflect.TypeFor[api.Requests](), reflect.TypeFor[api.Undoing]()} {
 		for m := range noun.Methods() {
@@ -518,14 +520,16 @@ func TestServerBypassHoldsEveryVerb(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		const script = "replies:\n  - turn: 1\n    calls:\n      - tool: AskUserQuestion\n        input: {questions: [{header: H, " +
+		const script = "replies:\n  - turn: 1\n    calls:\n      - tool: AskUserQuestion\n        input: {questions: " +
+			"[{header: H, " +
 			"question: Which?, default: A, options: [{label: A, description: a}, {label: B, description: b}]}]}\n  - " +
 			"text: done\n"
 		if err := os.WriteFile(filepath.Join(real, "s.yaml"), []byte(script), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		admin, operator := serverIn(t, real)
-		begun, err := admin.Begin(t.Context(), wire.Begin{Prompt: "go", Cwd: real, Model: "script:s.yaml", AskMS: 60_000,
+		begun, err := admin.Begin(t.Context(), wire.Begin{Prompt: "go", Cwd: real, Model: "script:s.yaml",
+			AskMS:    60_000,
 			Attended: true, Permissions: wire.Permissions{Mode: troupe.ModeBypass}})
 		if err != nil {
 			t.Fatal(err)
@@ -580,8 +584,9 @@ func heldVerbs() map[string][]verb {
 		}
 	}
 	return map[string][]verb{
-		"Begin": {begin(wire.Begin{Prompt: "x"}), begin(wire.Begin{Taking: wire.Taking{Wake: true}}), begin(wire.Begin{Idle: true})},
-		"Send":  {send(wire.Message{Text: "x"}), send(wire.Message{Text: "x", Fork: true})},
+		"Begin": {begin(wire.Begin{Prompt: "x"}), begin(wire.Begin{Taking: wire.Taking{Wake: true}}),
+			begin(wire.Begin{Idle: true})},
+		"Send": {send(wire.Message{Text: "x"}), send(wire.Message{Text: "x", Fork: true})},
 		"Answer": {answer(wire.Answer{Allow: true}), answer(wire.Answer{Note: "do x"}),
 			answer(wire.Answer{Allow: true, Answers: []troupe.Said{{Text: "do x"}}})},
 		"Background": {func(ctx context.Context, a api.API, id troupe.SessionID, _ string) error {
@@ -615,7 +620,8 @@ func untilMode(t *testing.T, a api.API, root troupe.SessionID, mode troupe.Mode)
 			t.Fatal(err)
 		}
 		for _, e := range batch.Events {
-			if b, ok := e.Body.(troupe.AuthorityChanged); ok && b.Authority.Mode == mode && b.Authority.Planning != nil {
+			if b, ok := e.Body.(troupe.AuthorityChanged); ok && b.Authority.Mode == mode &&
+				b.Authority.Planning != nil {
 				return
 			}
 		}
@@ -623,9 +629,9 @@ func untilMode(t *testing.T, a api.API, root troupe.SessionID, mode troupe.Mode)
 	}
 }
 
-// TestServerRulesAreBounded: no rule of an operator, however it is spelled, and whether it came with a run, a schedule's or
-// one that goes on, lets an agent write what holds for later sessions: that is asked about, and the yes is an admin's. An
-// admin's rule does.
+// TestServerRulesAreBounded: no rule of an operator, however it is spelled, and whether it came with a run, a
+// schedule's or one that goes on, lets an agent write what holds for later sessions: that is asked about, and the yes
+// is an admin's. An admin's rule does.
 func TestServerRulesAreBounded(t *testing.T) {
 	t.Parallel()
 	real, err := filepath.EvalSymlinks(t.TempDir())
@@ -678,8 +684,8 @@ func TestServerUnconfinedCalls(t *testing.T) {
 	}
 }
 
-// TestFilesAsModels: no agent's call and no definition of a project has a file read as a model, at a server
-// and without one, so that no hidden file is told in what is wrong with it. What a server says of one tells nothing of it.
+// TestFilesAsModels: no agent's call and no definition of a project has a file read as a model, at a server and without
+// one, so that no hidden file is told in what is wrong with it. What a server says of one tells nothing of it.
 func TestFilesAsModels(t *testing.T) {
 	t.Parallel()
 	const secret = "TOKEN=qX7vLp92"
@@ -699,7 +705,8 @@ func TestFilesAsModels(t *testing.T) {
 		}
 		calls += "      - {tool: Agent, input: {description: d, prompt: p, subagent_type: leak}}\n"
 		for name, text := range map[string]string{env: secret, filepath.Join(agents, "leak.md"): "---\nname: leak\n" +
-			"description: d\nmodel: script:.env\n---\nx\n", filepath.Join(real, "s.yaml"): "replies:\n  - agent: main\n    " +
+			"description: d\nmodel: script:.env\n---\nx\n", filepath.Join(real,
+			"s.yaml"): "replies:\n  - agent: main\n    " +
 			"turn: 1\n    calls:\n" + calls + "  - text: done\n"} {
 			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 				t.Fatal(err)

@@ -7,8 +7,8 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// TestBoundedRules: a rule of one who only operates at a server lets nothing that is protected be written, however it is
-// spelled, and nothing run outside of the sandbox; the same rule of another does.
+// TestBoundedRules: a rule of one who only operates at a server lets nothing that is protected be written, however it
+// is spelled, and nothing run outside of the sandbox; the same rule of another does.
 func TestBoundedRules(t *testing.T) {
 	t.Parallel()
 	confined := []troupe.Level{troupe.LevelReadOnly, troupe.LevelWorkspace}
@@ -25,7 +25,8 @@ func TestBoundedRules(t *testing.T) {
 		{"Edit(mise.toml)", "Edit", writes("/proj/mise.toml"), confined, false},
 		{"Edit(/mise.toml)", "Edit", writes("/proj/a", "/proj/mise.toml"), confined, false},
 		{"Edit(mise.toml)", "Bash", bash("echo x > mise.toml"), confined, false},
-		{"Bash(echo evil > .git/hooks/post-commit)", "Bash", bash("echo evil > .git/hooks/post-commit"), confined, false},
+		{"Bash(echo evil > .git/hooks/post-commit)", "Bash", bash("echo evil > .git/hooks/post-commit"), confined,
+			false},
 		{"Edit(mise.toml)", "Bash", bash("git checkout old"), confined, false},
 		{"Bash(make test)", "Bash", bash("make test"), nil, false},
 		{"Bash", "Bash", bash("make test"), nil, false},

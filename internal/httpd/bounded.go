@@ -33,8 +33,8 @@ func boundTo(a api.API, in folders, checkouts string) api.API {
 	return bounded{a, in}
 }
 
-// has reports whether a session's folder is one of the server's: by the name with which the session was born, so that it
-// is seen and stopped whatever stands there by now, or by where that leads.
+// has reports whether a session's folder is one of the server's: by the name with which the session was born, so that
+// it is seen and stopped whatever stands there by now, or by where that leads.
 func (b bounded) has(cwd string) bool {
 	if troupe.WithinAny(cwd, b.in) {
 		return true
@@ -89,7 +89,8 @@ func (b bounded) Find(ctx context.Context, ref, cwd string) (wire.Session, error
 			return s, err
 		}
 	case unclear: // the error would name those of others
-		return s, &troupe.UserError{Problem: fmt.Sprintf("%.80q may mean several sessions", ref), Code: troupe.ExitUsage,
+		return s, &troupe.UserError{Problem: fmt.Sprintf("%.80q may mean several sessions", ref),
+			Code: troupe.ExitUsage,
 			Hint: "Give more of the id: `troupe sessions` lists those that this server has.", Err: troupe.ErrAmbiguous}
 	}
 	return wire.Session{}, noneOf("session", ref)
@@ -196,7 +197,8 @@ func oneOf(n int) error {
 	out := &troupe.UserError{Problem: "no request is open", Hint: "`troupe requests` lists them as they come.",
 		Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
 	if n > 0 {
-		out.Problem, out.Hint = fmt.Sprintf("%d requests are open", n), "Name one of them: `troupe requests` lists them."
+		out.Problem, out.Hint = fmt.Sprintf("%d requests are open", n),
+			"Name one of them: `troupe requests` lists them."
 		out.Err = troupe.ErrAmbiguous
 	}
 	return out

@@ -67,7 +67,8 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// TestSwappedFolder: a session whose folder has become a link out of the server's folders is seen as before, and stopped.
+// TestSwappedFolder: a session whose folder has become a link out of the server's folders is seen as before, and
+// stopped.
 func TestSwappedFolder(t *testing.T) {
 	t.Parallel()
 	dir := realDir(t)

@@ -102,7 +102,8 @@ func TestNoRuleAnswers(t *testing.T) {
 	})
 }
 
-// TestWhoApproves: a plan is approved by the owner of the home or by a user of a server who may answer, and by no one else.
+// TestWhoApproves: a plan is approved by the owner of the home or by a user of a server who may answer, and by no one
+// else.
 func TestWhoApproves(t *testing.T) {
 	t.Parallel()
 	for right, may := range map[troupe.Right]bool{troupe.RightOwner: true, troupe.RightOperator: true,
