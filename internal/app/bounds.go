@@ -45,8 +45,8 @@ func boundedBy(c troupe.Caller, rules []troupe.Rule, source string) {
 	}
 }
 
-// authority is what a root is granted by the caller.
-func (a bound) authority(tools *gate.Tools, b wire.Begin, p *policy, before *troupe.Authority) (troupe.Authority,
+// authorityFor is what a root is granted by the caller.
+func authorityFor(a bound, tools *gate.Tools, b wire.Begin, p *policy, before *troupe.Authority) (troupe.Authority,
 	[]string, error) {
 	out, warnings, err := a.app.authority(tools, b, p, before)
 	if len(b.Allow) > 0 { // else those are of the ones that it was begun with
@@ -98,7 +98,7 @@ func (a requests) mayAnswer(ctx context.Context, q troupe.Request) error {
 		for i, w := range changes {
 			paths[i] = w.Path
 		}
-		if beyond, err = a.beyond(ctx, s, paths); err != nil {
+		if beyond, err = beyondOf(ctx, a.bound, s, paths); err != nil {
 			return err
 		}
 	}
@@ -112,7 +112,7 @@ func (a requests) mayAnswer(ctx context.Context, q troupe.Request) error {
 
 // mayUndo refuses one who only operates what an undo would change outside of the server's folders, and what holds for
 // later sessions: an admin may have had it changed.
-func (a bound) mayUndo(ctx context.Context, u Undo) error {
+func mayUndo(ctx context.Context, a bound, u Undo) error {
 	if !onlyOperates(a.caller) {
 		return nil
 	}
@@ -124,7 +124,7 @@ func (a bound) mayUndo(ctx context.Context, u Undo) error {
 	for i, f := range u.Files {
 		paths[i] = f.Path
 	}
-	beyond, err := a.beyond(ctx, s, paths)
+	beyond, err := beyondOf(ctx, a, s, paths)
 	if err != nil || beyond == "" {
 		return err
 	}
@@ -132,8 +132,8 @@ func (a bound) mayUndo(ctx context.Context, u Undo) error {
 		Hint: "Ask an admin of the server.", Code: troupe.ExitPermission}
 }
 
-// beyond says which of the files that would be changed goes beyond.
-func (a bound) beyond(ctx context.Context, s troupe.Session, paths []string) (string, error) {
+// beyondOf says which of the files that would be changed goes beyond.
+func beyondOf(ctx context.Context, a bound, s troupe.Session, paths []string) (string, error) {
 	e, err := a.app.start(ctx)
 	if err != nil {
 		return "", err

@@ -442,9 +442,8 @@ func TestMainIsYourOwn(t *testing.T) {
 }
 
 // TestServerFolderIsTheOneChecked: a name that leads out of a server's folders when it is read last begins nothing
-// there,
-// at once or by a schedule; and a folder that is swapped for a link behind that has none of what is trusted where the
-// link leads.
+// there, at once or by a schedule; and a folder that is swapped for a link behind that has none of what is trusted
+// where the link leads.
 func TestServerFolderIsTheOneChecked(t *testing.T) {
 	t.Parallel()
 	real, err := filepath.EvalSymlinks(t.TempDir())
@@ -503,8 +502,7 @@ func TestServerFolderIsTheOneChecked(t *testing.T) {
 }
 
 // TestServerBypassHoldsEveryVerb: one who only operates sets nothing going in a session that no sandbox confines, or
-// that
-// has had none before it planned, by whatever verb. A verb that is new has to be put here.
+// that has had none before it planned, by whatever verb. A verb that is new has to be put here.
 func TestServerBypassHoldsEveryVerb(t *testing.T) {
 	t.Parallel()
 	// look, or end something
@@ -632,10 +630,8 @@ func untilMode(t *testing.T, a api.API, root troupe.SessionID, mode troupe.Mode)
 }
 
 // TestServerRulesAreBounded: no rule of an operator, however it is spelled, and whether it came with a run, a
-// schedule's or
-// one that goes on, lets an agent write what holds for later sessions: that is asked about, and the yes is an admin's.
-// An
-// admin's rule does.
+// schedule's or one that goes on, lets an agent write what holds for later sessions: that is asked about, and the yes
+// is an admin's. An admin's rule does.
 func TestServerRulesAreBounded(t *testing.T) {
 	t.Parallel()
 	real, err := filepath.EvalSymlinks(t.TempDir())
@@ -688,9 +684,8 @@ func TestServerUnconfinedCalls(t *testing.T) {
 	}
 }
 
-// TestFilesAsModels: no agent's call and no definition of a project has a file read as a model, at a server
-// and without one, so that no hidden file is told in what is wrong with it. What a server says of one tells nothing of
-// it.
+// TestFilesAsModels: no agent's call and no definition of a project has a file read as a model, at a server and without
+// one, so that no hidden file is told in what is wrong with it. What a server says of one tells nothing of it.
 func TestFilesAsModels(t *testing.T) {
 	t.Parallel()
 	const secret = "TOKEN=qX7vLp92"

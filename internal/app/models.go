@@ -199,9 +199,8 @@ func (m *models) namedFor(d profile.Definition, wish, parent, cwd string) func(n
 }
 
 // errNoFile is the refusal of a file as a model.
-var errNoFile = &troupe.UserError{Problem: "a file is a model only where a person, or settings and definitions of " +
-	"the " +
-	"user's own, name it", Hint: "Name a model, or leave it out.", Code: troupe.ExitUsage}
+var errNoFile = &troupe.UserError{Problem: "a file is a model only where a person or what they have set up names it",
+	Hint: "Name a model, or leave it out.", Code: troupe.ExitUsage}
 
 // unknown reports whether a public service is asked for a model that the table does not have.
 func (m *models) unknown(full string) bool {

@@ -72,7 +72,7 @@ func (a machine) explainerAt(ctx context.Context, r wire.Begin) (*explainer, []s
 	if x.main, err = x.profiles.main(r, model); err != nil {
 		return nil, nil, err
 	}
-	if x.authority, more, err = a.authority(x.tools.gate, r, p, nil); err != nil {
+	if x.authority, more, err = authorityFor(a.bound, x.tools.gate, r, p, nil); err != nil {
 		return nil, nil, err
 	}
 	return x, append(problems, more...), nil
@@ -307,7 +307,7 @@ func (a machine) Rules(ctx context.Context, place wire.Place) (wire.RuleList, er
 		return wire.RuleList{}, err
 	}
 	tools := gate.NewTools(known.Facts())
-	granted, warnings, err := a.authority(tools, r, p, nil)
+	granted, warnings, err := authorityFor(a.bound, tools, r, p, nil)
 	if err != nil {
 		return wire.RuleList{}, err
 	}

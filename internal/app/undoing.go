@@ -87,7 +87,7 @@ func (a undoing) Undo(ctx context.Context, root troupe.SessionID, o wire.UndoOrd
 			Hint: "Look again at what there is to undo.", Code: troupe.ExitUsage, Err: troupe.ErrFenced,
 		}
 	}
-	if err := a.mayUndo(ctx, p); err != nil {
+	if err := mayUndo(ctx, a.bound, p); err != nil {
 		return wire.Undo{}, err
 	}
 	// Before anything is put back: the agents could not be told of it otherwise.

@@ -8,8 +8,7 @@ import (
 )
 
 // TestBoundedRules: a rule of one who only operates at a server lets nothing that is protected be written, however it
-// is
-// spelled, and nothing run outside of the sandbox; the same rule of another does.
+// is spelled, and nothing run outside of the sandbox; the same rule of another does.
 func TestBoundedRules(t *testing.T) {
 	t.Parallel()
 	confined := []troupe.Level{troupe.LevelReadOnly, troupe.LevelWorkspace}

@@ -34,8 +34,7 @@ func boundTo(a api.API, in folders, checkouts string) api.API {
 }
 
 // has reports whether a session's folder is one of the server's: by the name with which the session was born, so that
-// it
-// is seen and stopped whatever stands there by now, or by where that leads.
+// it is seen and stopped whatever stands there by now, or by where that leads.
 func (b bounded) has(cwd string) bool {
 	if troupe.WithinAny(cwd, b.in) {
 		return true
