@@ -36,11 +36,9 @@ type Client struct {
 	caller string // whom it speaks for, as JSON; "": whom it is
 	// answered: it has, at least once. Before that one that cannot be reached is a mistake in its address.
 	answered atomic.Bool
-	// away: it was told that the server does not answer. Told may be called by several goroutines; nil: nobody is told.
-	away atomic.Bool
-	told func(text string)
-	http *http.Client
-	slow *http.Client // for verbs that take minutes
+	absent   absence
+	http     *http.Client
+	slow     *http.Client // for verbs that take minutes
 }
 
 // onSocket is what stands before a path where the host says nothing.
@@ -92,23 +90,27 @@ func SignIn(ctx context.Context, address string, in wire.SignIn) (wire.SignedIn,
 	return postFor[wire.SignedIn](ctx, c, wire.SignInRoute, "", in)
 }
 
+// absence tells a person that a server does not answer, and that it does again, each once.
+type absence struct {
+	is   atomic.Bool
+	told func(text string) // may be called by several goroutines; nil: nobody is told
+}
+
 // Tell has a person told when a server goes away, at once, and when it is back. It comes before the first call.
-func (c *Client) Tell(told func(text string)) *Client {
-	c.told = told
+func Tell(c *Client, told func(text string)) *Client {
+	c.absent.told = told
 	return c
 }
 
-// waits tells, once, that the server is waited for, and back that it answers again.
-func (c *Client) waits() {
-	if c.told != nil && !c.away.Swap(true) {
-		c.told(c.name + " does not answer. It is waited for, for a minute; what was begun there goes on when it is " +
-			"back.")
+func (a *absence) begins(name string) {
+	if a.told != nil && !a.is.Swap(true) {
+		a.told(name + " does not answer. It is waited for, for a minute; what was begun there goes on when it is back.")
 	}
 }
 
-func (c *Client) back() {
-	if c.away.Swap(false) && c.told != nil {
-		c.told(c.name + " answers again.")
+func (a *absence) ends(name string) {
+	if a.is.Swap(false) && a.told != nil {
+		a.told(name + " answers again.")
 	}
 }
 
@@ -218,7 +220,7 @@ func once[T any](ctx context.Context, c *Client, verb, ref string, in any, key *
 		if !again(c, err, began) {
 			return out, err
 		}
-		c.waits()
+		c.absent.begins(c.name)
 		select {
 		case <-time.After(looksAgain):
 		case <-ctx.Done():
@@ -272,12 +274,12 @@ func do(ctx context.Context, c *Client, hc *http.Client, method, path string, bo
 		resp, err := try(ctx, c, hc, method, path, body, header)
 		if err == nil {
 			c.answered.Store(true)
-			c.back()
+			c.absent.ends(c.name)
 		}
 		if !looks || !again(c, err, began) {
 			return resp, err
 		}
-		c.waits()
+		c.absent.begins(c.name)
 		select {
 		case <-time.After(looksAgain):
 		case <-ctx.Done():

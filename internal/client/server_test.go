@@ -121,7 +121,7 @@ func TestServerComesBack(t *testing.T) {
 		}
 	}
 	told := make(chan string, 9)
-	c.Tell(func(text string) { told <- text })
+	client.Tell(c, func(text string) { told <- text })
 	found := make(chan error)
 	go func() {
 		_, err := c.Find(t.Context(), "main", "")

@@ -153,7 +153,7 @@ func OpenServer(env Env, address string) (*Home, error) {
 	}
 	h := &Home{app: a, server: address}
 	h.tell.Store(&env.Tell)
-	c := client.At(address, login.Token).Tell(func(text string) {
+	c := client.Tell(client.At(address, login.Token), func(text string) {
 		if tell := *h.tell.Load(); tell != nil {
 			tell(text)
 		}

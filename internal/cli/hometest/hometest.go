@@ -4,6 +4,7 @@ package hometest
 
 import (
 	"context"
+	"crypto/rand"
 	"io"
 	"log/slog"
 	"os"
@@ -22,8 +23,8 @@ import (
 // short is a folder whose path fits a socket, and a line of a screen, however long that of TMPDIR is.
 func short(t testing.TB) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "home")
-	if err != nil {
+	dir := filepath.Join("/tmp", "home"+rand.Text()[:12]) // as long each time, as what is sent to models is
+	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
