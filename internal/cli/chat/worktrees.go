@@ -232,7 +232,7 @@ func pushTree(ctx context.Context, v *conversation, name string) error {
 	if err != nil {
 		return err
 	}
-	return printed(v, func(c *console.Console) error { return c.PushedTo(out) })
+	return printed(v, func(c *console.Console) error { return console.PushedTo(c, out) })
 }
 
 // mergeTree is /merge: it brings the work in a worktree to the folder, as `troupe merge` does.

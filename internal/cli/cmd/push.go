@@ -34,7 +34,7 @@ It may be done again as the work goes on. What others have put on a branch is ne
 			case asJSON:
 				return c.JSON(out)
 			}
-			return c.PushedTo(out)
+			return console.PushedTo(c, out)
 		}),
 	}
 	cmd.Flags().StringVar(&p.Branch, "branch", "", "Name of the branch there (default: troupe/NAME)")

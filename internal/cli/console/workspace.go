@@ -92,7 +92,7 @@ func Workspace(w *troupe.WorkspaceResult) string {
 }
 
 // PushedTo says where the work of a worktree was pushed to.
-func (c *Console) PushedTo(w wire.PushedWorktree) error {
+func PushedTo(c *Console, w wire.PushedWorktree) error {
 	return c.Printf("Pushed to %s as branch %s (commit %s).\n", w.Pushed.To, w.Pushed.Branch,
 		w.Pushed.Commit[:min(12, len(w.Pushed.Commit))])
 }
