@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -17,6 +18,7 @@ import (
 type taking struct{ got []wire.Delivery }
 
 func (t *taking) Deliver(_ context.Context, d wire.Delivery) (wire.Delivered, error) {
+	d.Body = bytes.Clone(d.Body) // which is the server's again behind the answer
 	t.got = append(t.got, d)
 	switch d.Hook {
 	case "stranger":
