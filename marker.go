@@ -16,7 +16,7 @@ func markers() []string {
 		"environment", "lead-answer", "handoff-", "monitor-",
 		"output-file", "runtime-", "skill",
 		"system-reminder", "task-id", "task-notification", "tool-use-id", "user-answer", "verify-",
-		"web-",
+		"web-", "webhook-",
 	}
 }
 
