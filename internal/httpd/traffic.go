@@ -94,6 +94,12 @@ func (a *answered) WriteHeader(status int) {
 	a.ResponseWriter.WriteHeader(status)
 }
 
+// Write implements http.ResponseWriter. What was begun without a status is 200, also where its reader leaves.
+func (a *answered) Write(b []byte) (int, error) {
+	a.status = cmp.Or(a.status, http.StatusOK)
+	return a.ResponseWriter.Write(b)
+}
+
 // Unwrap is for http.ResponseController.
 func (a *answered) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 

@@ -50,12 +50,12 @@ func sitAt(t *testing.T, f *fake, b wire.Begin, width int) *person {
 // shortDir is a folder whose name fits into the lines that tests look at, however long that of TMPDIR is.
 func shortDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "ws")
+	whole, err := os.MkdirTemp("/tmp", "ws")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	dir = filepath.Join(dir, "002") // what screens that are kept show of it
+	t.Cleanup(func() { os.RemoveAll(whole) })
+	dir := filepath.Join(whole, "002") // what screens that are kept show of it
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
