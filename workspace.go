@@ -125,6 +125,8 @@ type Workspace struct {
 	// has the work pushed there as a branch at the end of each run of its Owner.
 	Remote string `json:"remote,omitempty"`
 	Push   bool   `json:"push,omitempty"`
+	// PullRequest has a pull request opened for that branch, too.
+	PullRequest bool `json:"pull_request,omitempty"`
 }
 
 // Session is the one that it was made for.
@@ -266,6 +268,9 @@ type Pushed struct {
 	To     string `json:"to" doc:"The address of the repository"`
 	Branch string `json:"branch"`
 	Commit string `json:"commit"`
+	// PullRequest is the open one for the branch, where one was wished for, and NotOpened why there is none.
+	PullRequest string `json:"pull_request,omitempty" doc:"The address of the pull request for it"`
+	NotOpened   string `json:"not_opened,omitempty" doc:"Why no pull request could be opened"`
 }
 
 // MergeState is what came of a workspace's work at the end of a run.

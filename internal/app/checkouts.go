@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/app/checkout"
-	"github.com/troupe-dev/troupe/internal/proxy"
 	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/internal/workspace/worktree"
 )
@@ -26,7 +26,7 @@ func checkoutsOf(a *App) *checkout.Checkouts {
 
 // IsGitHost reports whether repositories can be taken from what is named. All hosts at once are none.
 func IsGitHost(name string) bool {
-	return name != "*" && !strings.HasPrefix(name, "*:") && proxy.Knows(name)
+	return checkout.IsHost(name)
 }
 
 // Checkouts is the folder in which a server has repositories checked out, by its real name.
@@ -44,11 +44,17 @@ func checkOut(ctx context.Context, a *App, b wire.Begin) (wire.Begin, error) {
 		return b, &troupe.UserError{Problem: "what is checked out is not changed, so no session can work in that " +
 			"folder itself", Hint: "Leave --isolation and --filesystem out: it has a worktree.", Code: troupe.ExitUsage}
 	}
-	folder, err := checkoutsOf(a).Make(ctx, checkout.Source{URL: b.Repo, Ref: b.Ref})
+	all, from := checkoutsOf(a), checkout.Source{URL: b.Repo, Ref: b.Ref}
+	if b.PullRequest {
+		if err := all.CanOpen(from); err != nil {
+			return b, err
+		}
+	}
+	folder, err := all.Make(ctx, from)
 	if err != nil {
 		return b, err
 	}
-	b.Cwd, b.Repo, b.Ref = folder, "", ""
+	b.Cwd, b.Repo, b.Ref, b.Push = folder, "", "", b.Push || b.PullRequest
 	if b.Worktree == nil && b.Workspace == "" {
 		b.Worktree = new(string)
 	}
@@ -58,39 +64,41 @@ func checkOut(ctx context.Context, a *App, b wire.Begin) (wire.Begin, error) {
 // refuseRepository refuses what no server has checked out.
 func refuseRepository(b wire.Begin, resumes bool) error {
 	switch {
-	case resumes && (b.Repo != "" || b.Push):
+	case resumes && (b.Repo != "" || b.Push || b.PullRequest):
 		return &troupe.UserError{Problem: "a session that goes on has its repository",
-			Hint: "Leave --repo, --ref and --push out. `troupe push` pushes what it did.", Code: troupe.ExitUsage}
+			Hint: "Leave --repo, --ref, --push and --pull-request out. `troupe push` pushes what it did.",
+			Code: troupe.ExitUsage}
 	case b.Repo != "" || b.Ref != "":
 		return &troupe.UserError{Problem: "only a server checks repositories out, for new sessions",
 			Hint: "Name one with --server ADDRESS; here, clone it and begin in its folder.", Code: troupe.ExitUsage}
-	case b.Push && (b.Worktree == nil && b.Workspace != troupe.WorkspaceTree):
+	case (b.Push || b.PullRequest) && (b.Worktree == nil && b.Workspace != troupe.WorkspaceTree):
 		return &troupe.UserError{Problem: "there is nothing to push: the session has no worktree of a checkout",
-			Hint: "--push goes with --repo.", Code: troupe.ExitUsage}
+			Hint: "--push and --pull-request go with --repo.", Code: troupe.ExitUsage}
 	}
 	return nil
 }
 
 // beside notes of a new workspace of which repository the folder is a checkout that it is beside, and whether its work
 // is pushed there at its ends.
-func (w *workspaces) beside(work troupe.Workspace, push bool) (troupe.Workspace, error) {
+func (w *workspaces) beside(work troupe.Workspace, b wire.Repository) (troupe.Workspace, error) {
 	all := checkoutsOf(w.app)
 	switch {
 	case all.Has(work.Of):
 		of, err := all.Of(w.ctx(), work.Of)
-		work.Remote, work.Push = of.URL, push
+		work.Remote, work.Push, work.PullRequest = of.URL, b.Push || b.PullRequest, b.PullRequest
 		return work, err
-	case push:
+	case b.Push || b.PullRequest:
 		return work, &troupe.UserError{Problem: "there is nowhere to push to: " + work.Of +
 			" is no checkout of this server",
-			Hint: "--push goes with --repo.", Code: troupe.ExitUsage}
+			Hint: "--push and --pull-request go with --repo.", Code: troupe.ExitUsage}
 	}
 	return work, nil
 }
 
 // pushed pushes what a workspace came to at the end of a run, and says what came of it: an end waits for no remote
 // longer than that.
-func (w *workspaces) pushed(ctx context.Context, work troupe.Workspace, end *troupe.WorkspaceResult) {
+func (w *workspaces) pushed(ctx context.Context, s troupe.Session, end *troupe.WorkspaceResult) {
+	work := s.Workspace
 	if end.Remote = work.Remote; !work.Push || end.Unkept != "" || end.Tip == "" || end.Tip == end.Base {
 		return
 	}
@@ -99,7 +107,22 @@ func (w *workspaces) pushed(ctx context.Context, work troupe.Workspace, end *tro
 		end.NotPushed = reason(err)
 		return
 	}
+	if work.PullRequest {
+		requestPull(ctx, w.app, work, &got, checkout.Pull{Title: cmp.Or(s.Title, s.Name)})
+	}
 	end.Pushed = &got
+}
+
+// requestPull has a pull request for a branch that was pushed, or says there why not.
+func requestPull(ctx context.Context, a *App, work troupe.Workspace, got *troupe.Pushed, p checkout.Pull) {
+	p.Branch, p.Commit = got.Branch, got.Commit
+	p.Title = cmp.Or(troupe.VisibleLine(p.Title), work.Name)
+	p.Title = strings.ToValidUTF8(p.Title[:min(len(p.Title), 250)], "")
+	p.Body = fmt.Sprintf("Made by an agent: session %s of Troupe.", work.Session())
+	var err error
+	if got.PullRequest, err = checkoutsOf(a).Open(ctx, work.Of, p); err != nil {
+		got.NotOpened = reason(err)
+	}
 }
 
 // reason is why a push failed, on one line. What a remote says of it may be long.
@@ -116,6 +139,15 @@ func reason(err error) string {
 func branchesFor(work troupe.Workspace) []string {
 	name := "troupe/" + work.Name
 	return []string{name, name + "-" + string(work.Owner)[:6]}
+}
+
+// titleOf is what the session of a worktree is about; "" if it was removed.
+func titleOf(ctx context.Context, a *App, work troupe.Workspace) string {
+	s, err := a.trees.session(ctx, work.Session())
+	if err != nil {
+		return ""
+	}
+	return cmp.Or(s.Title, s.Name)
 }
 
 // PushWorktree implements api.Workspaces.
@@ -145,6 +177,10 @@ func (a worktrees) PushWorktree(ctx context.Context, p wire.WorktreePush) (out w
 		names = []string{p.Branch}
 	}
 	out.Pushed, err = all.Push(ctx, work.Of, "refs/heads/"+local, names...)
+	if err == nil && p.PullRequest {
+		requestPull(ctx, a.app, work, &out.Pushed, checkout.Pull{Base: p.Base,
+			Title: cmp.Or(p.Title, titleOf(ctx, a.app, work))})
+	}
 	if errors.Is(err, checkout.ErrNothing) {
 		err = &troupe.UserError{Problem: "nothing was changed in " + work.Name + ", so there is nothing to push",
 			Code: troupe.ExitUsage, Err: err}

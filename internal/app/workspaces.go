@@ -57,7 +57,7 @@ func (w *workspaces) ofRoot(b wire.Begin, p troupe.Profile, roles *profiles, tit
 	wish.Hook = roles.makeFolders(troupe.Session{ID: id, Root: id, Type: p.Type, Cwd: b.Cwd})
 	work, err := w.plan(wish)
 	if err == nil {
-		work, err = w.beside(work, b.Push)
+		work, err = w.beside(work, b.Repository)
 	}
 	var said *troupe.UserError
 	if b.Worktree != nil && errors.Is(err, worktree.ErrNoRepository) && errors.As(err, &said) {
@@ -194,7 +194,7 @@ func (w *workspaces) Close(ctx context.Context, s troupe.Session, c session.Clos
 	end, err := w.keeper.Close(ctx, work, worktree.Ending{Message: cmp.Or(s.Title, s.Name), Began: c.Began,
 		Going: c.Going})
 	if err == nil {
-		w.pushed(ctx, work, &end)
+		w.pushed(ctx, s, &end)
 	}
 	return end, err
 }

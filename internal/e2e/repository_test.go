@@ -1,10 +1,14 @@
 package e2e_test
 
 import (
+	"encoding/json"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/troupe-dev/troupe/internal/app/checkout/checkouttest"
@@ -140,4 +144,90 @@ func TestRepository(t *testing.T) {
 	}
 	says(p.troupe("-p", "look", "--repo", url, "--model", "script:play.yaml"), 2,
 		"only a server checks repositories out")
+}
+
+// TestPullRequest: a pull request is opened for what a run did, or by a command, once for each branch; where none can
+// be, the branch is pushed all the same, and it is said why.
+func TestPullRequest(t *testing.T) {
+	t.Parallel()
+	s := checkouttest.Serve(t)
+	s.Key = "s3cret"
+	var mu sync.Mutex
+	open, sent, refuse := map[string]string{}, []map[string]string{}, false
+	s.Answer = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path != "/api/v3/repos/team/app/pulls" {
+			return false
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		answer := "[]"
+		switch {
+		case r.Header.Get("Authorization") != "Bearer s3cret" || refuse:
+			w.WriteHeader(http.StatusForbidden)
+			answer = `{"message": "not for you"}`
+		case r.Method == http.MethodPost:
+			var body map[string]string
+			if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+				t.Error(err)
+			}
+			sent = append(sent, body)
+			w.WriteHeader(http.StatusCreated)
+			answer = `{"html_url": "` + s.URL + `/team/app/pull/1"}`
+			open[body["head"]] = "[" + answer + "]"
+		case open[strings.TrimPrefix(r.URL.Query().Get("head"), "team:")] != "":
+			answer = open[strings.TrimPrefix(r.URL.Query().Get("head"), "team:")]
+		}
+		if _, err := io.WriteString(w, answer); err != nil {
+			t.Error(err)
+		}
+		return true
+	}
+	if err := os.Mkdir(filepath.Join(s.Folder, "team"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	url, repo := s.Repository(t, "team/app")
+	checkouttest.Commit(t, repo, "main", map[string]string{"a.txt": "x\n"})
+	p := newPlace(t, "SSL_CERT_FILE="+s.CA)
+	p.write("play.yaml", repositoryPlay)
+	p.write("../user/.gitconfig", "[http]\n\tsslCAInfo = "+s.CA+"\n[user]\n\tname = Ann\n\temail = a@example.com\n"+
+		"[credential]\n\thelper = \"!f() { echo username=x; echo password=s3cret; }; f\"\n")
+	far, stop := atServer(t, p, "--git-host", s.Host()+"=github")
+	defer stop()
+	model := []string{"--model", "script:" + filepath.Join(p.dir, "play.yaml"), "--allowed-tools", "Write"}
+	says := func(r ran, code int, want string) {
+		t.Helper()
+		if r.code != code || !strings.Contains(r.out+r.errOut, want) {
+			t.Fatalf("exit %d, want %d and %q:\n%s%s", r.code, code, want, r.out, r.errOut)
+		}
+	}
+	begin := func(name, prompt string, args ...string) []string {
+		return append(append(model, "-p", prompt, "--repo", url, "--name", name, "--worktree="+name), args...)
+	}
+	address := s.URL + "/team/app/pull/1"
+
+	says(far.troupe(begin("fixer", "write it", "--pull-request")...), 0, "written")
+	says(far.troupe("show", "fixer"), 0, "as branch troupe/fixer; pull request "+address)
+	says(far.troupe("-p", "write more", "--resume", "fixer"), 0, "written") // the same one
+	if len(sent) != 1 || sent[0]["title"] != "write it" || sent[0]["base"] != "main" ||
+		!strings.Contains(sent[0]["body"], "Made by an agent: session ") {
+		t.Errorf("sent %q", sent)
+	}
+
+	says(far.troupe(begin("quiet", "write it", "--push")...), 0, "written")
+	says(far.troupe("push", "quiet", "--title", "x"), 2, "go with --pull-request")
+	says(far.troupe("push", "quiet", "--pull-request", "--title", "By hand", "--base", "next"), 0,
+		"Pull request: "+address)
+	if got := sent[len(sent)-1]; got["title"] != "By hand" || got["base"] != "next" {
+		t.Errorf("sent %q", got)
+	}
+
+	mu.Lock()
+	refuse = true
+	mu.Unlock()
+	says(far.troupe(begin("late", "write it", "--pull-request")...), 0, "written")
+	says(far.troupe("show", "late"), 0, "not for you; troupe push late --pull-request tries again")
+	says(far.troupe("push", "late", "--pull-request"), 1, "The branch is pushed")
+	if checkouttest.Git(t, repo, "show", "troupe/late:b.txt") != "work" {
+		t.Error("the branch is not there")
+	}
 }

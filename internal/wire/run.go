@@ -89,6 +89,8 @@ type Repository struct {
 	Repo string `json:"repo,omitempty" maxLength:"1000" doc:"Address of a repository, such as https://github.com/you/app, from a host that the server lists"`
 	Ref  string `json:"ref,omitempty" maxLength:"500" doc:"Branch, tag or whole commit of it; empty for its usual branch"`
 	Push bool   `json:"push,omitempty" doc:"The work is pushed as a branch at the end of each run"`
+	// PullRequest has one opened for that branch, too.
+	PullRequest bool `json:"pull_request,omitempty" doc:"With push: a pull request is opened for the branch"`
 }
 
 // NewTeam is a team that a session begins with: a standing one of the settings, or one of a size.

@@ -152,7 +152,10 @@ type MergedWorktree struct {
 type WorktreePush struct {
 	WorktreeQuery
 
-	Branch string `json:"branch,omitempty" maxLength:"250" doc:"Name of the branch there; empty for troupe/NAME, or another one if that is taken"`
+	Branch      string `json:"branch,omitempty" maxLength:"250" doc:"Name of the branch there; empty for troupe/NAME, or another one if that is taken"`
+	PullRequest bool   `json:"pull_request,omitempty" doc:"A pull request is opened for it, or the open one is found"`
+	Base        string `json:"base,omitempty" maxLength:"250" doc:"Branch that the pull request is to be merged into; empty for the one that the checkout is of"`
+	Title       string `json:"title,omitempty" maxLength:"250" doc:"Of the pull request; empty for the session's"`
 }
 
 // PushedWorktree is what came of that.

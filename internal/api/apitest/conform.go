@@ -163,7 +163,9 @@ func asks() []ask {
 			return a.Setup().Workspaces().Worktrees(ctx, q)
 		})
 		add("PushWorktree", func(ctx context.Context, a api.API) (any, error) {
-			return a.Setup().Workspaces().PushWorktree(ctx, wire.WorktreePush{WorktreeQuery: q, Branch: "b"})
+			return a.Setup().Workspaces().PushWorktree(ctx, wire.WorktreePush{WorktreeQuery: q, Branch: "b",
+				PullRequest: true,
+				Base:        "m", Title: "t"})
 		})
 		add("MergeWorktree", func(ctx context.Context, a api.API) (any, error) {
 			return a.Setup().Workspaces().MergeWorktree(ctx,

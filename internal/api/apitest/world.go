@@ -602,9 +602,10 @@ func (w workspaces) PushWorktree(_ context.Context, p wire.WorktreePush) (wire.P
 	if p.Name == "none" {
 		return wire.PushedWorktree{}, noWorktree()
 	}
-	w.did("push %s %s", p.Name, p.Branch)
+	w.did("push %s %s %t %s %s", p.Name, p.Branch, p.PullRequest, p.Base, p.Title)
 	return wire.PushedWorktree{Worktree: wire.Worktree{Name: p.Name, Made: Born()},
-		Pushed: troupe.Pushed{To: "https://x/<y>.git", Branch: p.Branch, Commit: "c"}}, nil
+		Pushed: troupe.Pushed{To: "https://x/<y>.git", Branch: p.Branch, Commit: "c", PullRequest: "https://x/1",
+			NotOpened: "no"}}, nil
 }
 
 // PruneWorktrees implements api.Workspaces.

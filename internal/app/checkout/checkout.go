@@ -13,6 +13,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -43,9 +44,11 @@ const (
 // Options are what Checkouts need.
 type Options struct {
 	Folder string // that holds them
-	// Hosts are those from which repositories are taken, in the forms that package proxy knows. None: no repository is.
+	// Hosts are those from which repositories are taken, in the forms that package proxy knows, each with "=github" or
+	// "=gitlab" behind it where its name does not say how pull requests are opened there. None: no repository is.
 	Hosts   []string
 	Environ []string
+	Roots   *x509.CertPool // that the APIs of hosts are known by; nil: the system's
 	// Hold waits until no other process makes a checkout of a folder's name, and holds that until it is released.
 	Hold func(ctx context.Context, folder string) (held context.Context, release func(), err error)
 }
@@ -386,9 +389,9 @@ func (c *Checkouts) check(s Source) error {
 		return &troupe.UserError{Problem: fmt.Sprintf("%.200q cannot be checked out: %s", s.URL, s.bad()),
 			Hint: "Give an address such as https://github.com/you/app, and a branch, tag or commit with --ref.",
 			Code: troupe.ExitUsage}
-	case !(proxy.Options{Allow: c.o.Hosts}).Admits(s.hostPort()):
+	case !(proxy.Options{Allow: c.names()}).Admits(s.hostPort()):
 		return &troupe.UserError{Problem: fmt.Sprintf("this server takes repositories from %s, and not from %s",
-			strings.Join(c.o.Hosts, ", "), s.hostPort()),
+			strings.Join(c.names(), ", "), s.hostPort()),
 			Hint: "Its admin lists hosts with --git-host.", Code: troupe.ExitPermission}
 	}
 	return nil

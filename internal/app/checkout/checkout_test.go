@@ -24,7 +24,12 @@ func at(t *testing.T, s *checkouttest.Server, settings string, hosts ...string) 
 	}
 	return checkout.New(checkout.Options{Folder: filepath.Join(home, "checkouts"), Hosts: hosts,
 		Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home},
-		Hold:    func(ctx context.Context, _ string) (context.Context, func(), error) { return ctx, func() {}, nil }})
+		Hold:    alone})
+}
+
+// alone: no other process makes checkouts.
+func alone(ctx context.Context, _ string) (context.Context, func(), error) {
+	return ctx, func() {}, nil
 }
 
 func read(t *testing.T, parts ...string) string {

@@ -29,7 +29,7 @@ func (c *Checkouts) reach(ctx context.Context) (*remote, error) {
 			Hint: "Install git on the machine of the server."}
 	}
 	r := &remote{}
-	r.proxy, err = proxy.Start(ctx, proxy.Options{Allow: c.o.Hosts, Log: func(host string, allowed bool) {
+	r.proxy, err = proxy.Start(ctx, proxy.Options{Allow: c.names(), Log: func(host string, allowed bool) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if !allowed {

@@ -53,8 +53,7 @@ func hostFlags(c *console.Console, cmd *cobra.Command, o *home.ServeOptions) {
 	fs.StringArrayVar(&o.Folders, "folder", nil, "Folder in which agents may work; may be given again (default: this "+
 		"one)")
 	fs.StringArrayVar(&o.GitHosts, "git-host", nil, "Host from which repositories may be checked out (--repo), such "+
-		"as "+
-		"github.com; may be given again")
+		"as github.com, or git.example.com=gitlab (or =github) to open pull requests there; may be given again")
 	fs.StringVar(&o.Database, "database", "", "PostgreSQL server that keeps the sessions, without a password "+
 		"(default: "+
 		"TROUPE_DATABASE, or a file of this home)")

@@ -82,8 +82,8 @@ func Workspace(w *troupe.WorkspaceResult) string {
 	}
 	switch {
 	case w.Pushed != nil:
-		return fmt.Sprintf("%s%s; pushed to %s as branch %s; troupe diff %s", text, kept, Line(w.Pushed.To, 0),
-			Line(w.Pushed.Branch, 0), name)
+		return fmt.Sprintf("%s%s; pushed to %s as branch %s%s; troupe diff %s", text, kept, Line(w.Pushed.To, 0),
+			Line(w.Pushed.Branch, 0), pulled(w.Pushed, name), name)
 	case w.NotPushed != "":
 		return fmt.Sprintf("%s%s; not pushed: %s; %s tries again", text, kept, Line(w.NotPushed, 0),
 			bring(w.Remote, name))
@@ -91,10 +91,33 @@ func Workspace(w *troupe.WorkspaceResult) string {
 	return text + kept + "; troupe diff " + name + ", " + bring(w.Remote, name)
 }
 
-// PushedTo says where the work of a worktree was pushed to.
+// pulled says what came of the pull request for a branch; "" where none was wished for.
+func pulled(p *troupe.Pushed, name string) string {
+	switch {
+	case p.PullRequest != "":
+		return "; pull request " + Line(p.PullRequest, 0)
+	case p.NotOpened != "":
+		return fmt.Sprintf("; no pull request: %s; troupe push %s --pull-request tries again", Line(p.NotOpened, 0),
+			name)
+	}
+	return ""
+}
+
+// PushedTo says where the work of a worktree was pushed to. That there is no pull request, where one was wished for, is
+// an error.
 func PushedTo(c *Console, w wire.PushedWorktree) error {
-	return c.Printf("Pushed to %s as branch %s (commit %s).\n", w.Pushed.To, w.Pushed.Branch,
+	err := c.Printf("Pushed to %s as branch %s (commit %s).\n", w.Pushed.To, w.Pushed.Branch,
 		w.Pushed.Commit[:min(12, len(w.Pushed.Commit))])
+	switch {
+	case err != nil:
+		return err
+	case w.Pushed.PullRequest != "":
+		return c.Printf("Pull request: %s\n", w.Pushed.PullRequest)
+	case w.Pushed.NotOpened != "":
+		return &troupe.UserError{Problem: Line(w.Pushed.NotOpened, 0), Hint: "The branch is pushed; the same command " +
+			"tries again."}
+	}
+	return nil
 }
 
 // bring is the command that brings the work in a worktree to where it is wanted: to the remote of a checkout, which is

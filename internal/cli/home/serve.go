@@ -239,7 +239,8 @@ func gitHosts(named []string) error {
 	for _, host := range named {
 		if !app.IsGitHost(host) {
 			return &troupe.UserError{Problem: fmt.Sprintf("--git-host %q is no host", host),
-				Hint: "Give one such as github.com, or git.example.com:8443.", Code: troupe.ExitUsage}
+				Hint: "Give one such as github.com, git.example.com:8443 or git.example.com=gitlab.",
+				Code: troupe.ExitUsage}
 		}
 	}
 	return nil

@@ -137,6 +137,7 @@ func configure(cmd *cobra.Command, c *console.Console, run carrying) {
 		"https://github.com/you/app")
 	fs.StringVar(&f.begin.Ref, "ref", "", "With --repo: its branch, tag or whole commit (default: its usual branch)")
 	fs.BoolVar(&f.begin.Push, "push", false, "With --repo: push the work as a branch when a run ends")
+	fs.BoolVar(&f.begin.PullRequest, "pull-request", false, "With --repo: push, and open a pull request for the branch")
 	fs.StringVar(&f.isolation, "isolation", "", "How far the session is kept from this folder: worktree, copy or none "+
 		"(default: as its agent says)")
 	fs.StringVar(&f.filesystem, "filesystem", "", "Which files the session works on: shared_rw, shared_ro, isolated "+
@@ -472,8 +473,8 @@ func base(c *console.Console, f flags) (wire.Begin, error) {
 		b.MaxUSD = troupe.Dollars(d).Dollars()
 	}
 	switch {
-	case b.Repo == "" && (b.Ref != "" || b.Push):
-		return b, console.Usage("--ref and --push go with --repo")
+	case b.Repo == "" && (b.Ref != "" || b.Push || b.PullRequest):
+		return b, console.Usage("--ref, --push and --pull-request go with --repo")
 	case b.Repo != "" && b.Exact:
 		return b, console.Usage("--repo and --cwd both say where to work; give one of the two")
 	case b.Repo != "" && (b.Continue || b.Resume != ""):

@@ -155,13 +155,14 @@ func Bodies() []troupe.Body {
 		troupe.WorkspaceChanged{Workspace: troupe.Workspace{Kind: troupe.WorkspaceTree, Owner: "o", Name: "n",
 			From: "/f",
 			Of:   "/f", Top: "/t", Folder: "/t", Branch: "troupe/n", Merge: troupe.MergeAuto, Remote: "https://h/x",
-			Push: true},
+			Push: true, PullRequest: true},
 			Result: &troupe.WorkspaceResult{Kind: "worktree",
 				Name: "m", Folder: "/m", Base: "1", Tip: "2", Commits: 3, Conflicts: []string{"a"}, Gone: true,
 				MergedBack: troupe.MergedBack{Into: "/f", Merged: []string{"b"}, Left: []string{"v: a submodule"},
 					NotMerged: "it conflicts"},
 				Pushing: troupe.Pushing{Remote: "https://h/x", Pushed: &troupe.Pushed{To: "https://h/x",
-					Branch: "troupe/n", Commit: "3"}, NotPushed: "no key"}}},
+					Branch: "troupe/n", Commit: "3", PullRequest: "https://h/x/1", NotOpened: "no leave"},
+					NotPushed: "no key"}}},
 		troupe.WorkspaceMerged{Into: "/f", Files: []troupe.FileTouch{
 			{Path: "/f/b", Hash: "1", Wrote: true, Before: "2"}}},
 	}
