@@ -55,8 +55,20 @@ func (a standings) Alive(ctx context.Context, id troupe.OwnerID) (bool, error) {
 	return alive, err
 }
 
-// Standing implements host.Trees.
-func (a standings) Standing(ctx context.Context, root troupe.SessionID) (host.Standing, string, error) {
+// Held implements host.Trees.
+func (a standings) Held(root troupe.SessionID) (host.Standing, bool) {
+	e := a.app.hosting(root)
+	switch {
+	case e == nil:
+		return 0, false
+	case session.AtWork(e.hub, root):
+		return host.Here, true
+	}
+	return host.Rests, e.hub.Runs(root)
+}
+
+// Stand implements host.Trees.
+func (a standings) Stand(ctx context.Context, root troupe.SessionID) (host.Stand, error) {
 	var s troupe.Session
 	var l troupe.Lease
 	err := a.app.trees.store.View(ctx, func(r store.Reader) (err error) {
@@ -66,51 +78,49 @@ func (a standings) Standing(ctx context.Context, root troupe.SessionID) (host.St
 		return err
 	})
 	if isNotFound(err) {
-		return host.Unborn, "", nil
+		return host.Stand{}, nil
 	}
 	if err != nil {
-		return 0, "", fmt.Errorf("look at tree %s: %w", root, err)
+		return host.Stand{}, fmt.Errorf("look at tree %s: %w", root, err)
 	}
+	stand := func(st host.Standing) host.Stand { return host.Stand{Standing: st, Cwd: s.Cwd, Owner: l.Owner} }
 	if e := a.app.hosting(root); e != nil {
-		switch {
-		case session.AtWork(e.hub, root):
-			return host.Here, s.Cwd, nil
-		case e.hub.Runs(root):
-			return host.Rests, s.Cwd, nil
+		if st, held := a.Held(root); held {
+			return stand(st), nil
 		}
 		// It was lost, and is let go of; or it is about to be taken up, and stays.
 		now, cancel := context.WithCancel(ctx)
 		cancel()
 		if err := e.hub.Leave(now, root); err != nil && a.app.hosting(root) != nil {
-			return host.Here, s.Cwd, nil
+			return stand(host.Here), nil
 		}
 	}
 	if !a.app.isOwner(l.Owner) {
 		_, alive, err := a.app.trees.owner(ctx, l)
 		if err != nil || alive {
-			return host.There, s.Cwd, err
+			return stand(host.There), err
 		}
 	}
 	if !s.AsleepAt.IsZero() {
-		return host.Asleep, s.Cwd, nil
+		return stand(host.Asleep), nil
 	}
 	if s.Status.Live() {
-		return host.Left, s.Cwd, nil
+		return stand(host.Left), nil
 	}
 	events, err := a.app.trees.events(ctx, root, 0, 0)
 	if err != nil {
-		return 0, "", err
+		return host.Stand{}, err
 	}
 	st, err := turn.Fold(events)
 	if err != nil {
-		return 0, "", fmt.Errorf("read session %s: %w", root, err)
+		return host.Stand{}, fmt.Errorf("read session %s: %w", root, err)
 	}
 	more, err := a.app.trees.unfinished(ctx, root, &st)
 	if err != nil {
-		return 0, "", err
+		return host.Stand{}, err
 	}
 	if more {
-		return host.Left, s.Cwd, nil
+		return stand(host.Left), nil
 	}
-	return host.Over, s.Cwd, nil
+	return stand(host.Over), nil
 }

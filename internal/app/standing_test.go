@@ -34,9 +34,13 @@ func TestStanding(t *testing.T) {
 	}
 	stands := func(in *App, root troupe.SessionID, want host.Standing) {
 		t.Helper()
-		got, cwd, err := standings{in}.Standing(ctx, root)
-		if got != want || err != nil || (cwd != dir) != (want == host.Unborn) {
-			t.Errorf("it stands at %d in %q, %v; want %d", got, cwd, err, want)
+		got, err := standings{in}.Stand(ctx, root)
+		if got.Standing != want || err != nil || (got.Cwd != dir) != (want == host.Unborn) {
+			t.Errorf("it stands at %+v, %v; want %d", got, err, want)
+		}
+		held, is := standings{in}.Held(root)
+		if is != (want == host.Here || want == host.Rests) || is && held != want {
+			t.Errorf("held %d, %v; want %d", held, is, want)
 		}
 	}
 	begin := func(in *App, script string) troupe.SessionID {

@@ -52,16 +52,16 @@ func (a Admin) Hosted(ctx context.Context) (out wire.Hosted, err error) {
 		v := hostedOf(r)
 		k := wire.KeptGoing{ID: troupe.SessionID(r.Key), Since: v.Since, Tries: v.Tries, Failed: v.Failed,
 			Why: cmp.Or(v.Parked, v.Why)}
-		standing, cwd, err := a.Trees.Standing(ctx, k.ID)
+		stand, err := a.Trees.Stand(ctx, k.ID)
 		if ctx.Err() != nil || errors.Is(err, troupe.ErrUnavailable) {
 			return out, err
 		}
 		if err != nil { // its log cannot be read: the others are told of
-			standing, k.Why = Left, err.Error()
+			stand.Standing, k.Why = Left, err.Error()
 		}
-		k.Cwd, k.State = cwd, stateOf(standing, v.Parked != "",
+		k.Cwd, k.State = stand.Cwd, stateOf(stand.Standing, v.Parked != "",
 			slices.ContainsFunc(out.Paused, func(p wire.Paused) bool {
-				return troupe.Within(cwd, p.Folder)
+				return troupe.Within(stand.Cwd, p.Folder)
 			}))
 		out.Sessions = append(out.Sessions, k)
 	}

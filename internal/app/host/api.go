@@ -151,10 +151,10 @@ func (h *Host) beginAt(ctx context.Context, c troupe.Caller, w announced, b wire
 
 // unborn forgets what was not born.
 func (h *Host) unborn(ctx context.Context, root troupe.SessionID) error {
-	switch s, _, err := h.o.Trees.Standing(ctx, root); {
+	switch s, err := h.o.Trees.Stand(ctx, root); {
 	case err != nil:
 		return err
-	case s != Unborn:
+	case s.Standing != Unborn:
 		return nil
 	}
 	r, err := h.o.Records.Record(ctx, kind, string(root))
@@ -180,8 +180,8 @@ func (h *Host) begunBefore(ctx context.Context, b wire.Begin) (bool, error) {
 	if b.Once == "" || b.Resume != "" {
 		return false, nil
 	}
-	s, _, err := h.o.Trees.Standing(ctx, b.Root)
-	return s != Unborn, err
+	s, err := h.o.Trees.Stand(ctx, b.Root)
+	return s.Standing != Unborn, err
 }
 
 // List lists sessions, and says of those that nothing goes on with why.
@@ -320,11 +320,11 @@ func (s serving) Wait(ctx context.Context, root troupe.SessionID) error {
 		if err == nil || ctx.Err() != nil || !moves {
 			return err
 		}
-		standing, _, serr := s.h.o.Trees.Standing(ctx, root)
+		stand, serr := s.h.o.Trees.Stand(ctx, root)
 		if serr != nil {
 			return serr
 		}
-		switch standing {
+		switch stand.Standing {
 		case Unborn:
 			return err
 		case Asleep:
@@ -358,6 +358,6 @@ func (s serving) Leave(ctx context.Context, root troupe.SessionID) (bool, error)
 	if !errors.Is(err, troupe.ErrFenced) {
 		return left, err
 	}
-	standing, _, err := s.h.o.Trees.Standing(ctx, root)
-	return standing == Over || standing == Asleep, err
+	stand, err := s.h.o.Trees.Stand(ctx, root)
+	return stand.Standing == Over || stand.Standing == Asleep, err
 }

@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -57,6 +58,8 @@ const (
 	// parkedEvery is at how many looks one is that is parked: it may have been removed.
 	parkedEvery = 600
 	looksAgain  = 50 * time.Millisecond
+	// againAfter is after how long a tree is looked at again that is another process's.
+	againAfter = 10 * time.Second
 )
 
 // Standing is how a tree stands, as seen from this process.
@@ -73,10 +76,19 @@ const (
 	Over                   // no living process has it, and nothing is
 )
 
+// Stand is how a tree stands, in which folder it works, and which process has it or had it last.
+type Stand struct {
+	Standing
+	Cwd   string
+	Owner troupe.OwnerID
+}
+
 // Trees are the trees of a home.
 type Trees interface {
-	// Standing says how a tree stands, and in which folder it works.
-	Standing(ctx context.Context, root troupe.SessionID) (s Standing, cwd string, err error)
+	// Stand says how a tree stands.
+	Stand(ctx context.Context, root troupe.SessionID) (Stand, error)
+	// Held says it of one that this process has, without a look at the database: Here or Rests. Else it reports false.
+	Held(root troupe.SessionID) (s Standing, is bool)
 	// Alive reports whether a process lives.
 	Alive(ctx context.Context, id troupe.OwnerID) (bool, error)
 }
@@ -137,8 +149,10 @@ type Host struct {
 
 	drained chan struct{} // closed when it takes on nothing any more and has nothing
 
-	looks    int            // so far; of the goroutine that looks, as is
-	saw      map[string]int // how many trees stand how, as far as it has come
+	looks    int                       // so far; of the goroutine that looks, as is
+	saw      map[string]int            // how many trees stand how, as far as it has come
+	seen     map[troupe.SessionID]seen // how they stood when they were looked at; as is
+	alive    map[troupe.OwnerID]bool   // which processes live, as of this look; as is
 	mu       sync.Mutex
 	worker   *store.Record                  // what it has announced itself with; nil: it has not
 	draining bool                           // it takes on nothing any more
@@ -153,7 +167,8 @@ type Host struct {
 func New(ctx context.Context, o Options) *Host {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	h := &Host{o: o, kicked: make(chan struct{}, 1), cancel: cancel, ended: make(chan struct{}),
-		drained: make(chan struct{}), resting: map[troupe.SessionID]time.Time{}, taking: map[troupe.SessionID]bool{}}
+		drained: make(chan struct{}), resting: map[troupe.SessionID]time.Time{}, seen: map[troupe.SessionID]seen{},
+		taking: map[troupe.SessionID]bool{}}
 	go h.run(ctx)
 	return h
 }
@@ -222,7 +237,7 @@ func (h *Host) look(ctx context.Context) error {
 		return err
 	}
 	known := make(map[troupe.SessionID]bool, len(all))
-	h.saw = make(map[string]int)
+	h.saw, h.alive = make(map[string]int), make(map[troupe.OwnerID]bool)
 	left := !draining
 	for _, r := range all {
 		root := troupe.SessionID(r.Key)
@@ -243,6 +258,7 @@ func (h *Host) look(ctx context.Context) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.kept = h.saw
+	maps.DeleteFunc(h.seen, func(root troupe.SessionID, _ seen) bool { return !known[root] })
 	for root := range h.resting {
 		if !known[root] {
 			delete(h.resting, root)
@@ -258,10 +274,12 @@ func (h *Host) tend(ctx context.Context, root troupe.SessionID, r store.Record) 
 		h.saw["parked"]++
 		return false, nil
 	}
-	standing, cwd, err := h.o.Trees.Standing(ctx, root)
+	now := h.o.Now()
+	stand, err := h.glance(ctx, root, r, now)
 	if err != nil {
 		return false, err
 	}
+	standing, cwd := stand.Standing, stand.Cwd
 	if state := stateFrom(standing, v.Parked != "", h.pausedAt(cwd)); state != "over" {
 		h.saw[state]++
 	}
@@ -270,7 +288,6 @@ func (h *Host) tend(ctx context.Context, root troupe.SessionID, r store.Record) 
 		delete(h.resting, root)
 		h.mu.Unlock()
 	}
-	now := h.o.Now()
 	switch standing {
 	case Unborn:
 		if v.Since.After(now) { // by a clock that was ahead: it counts from now
@@ -312,6 +329,53 @@ func (h *Host) tend(ctx context.Context, root troupe.SessionID, r store.Record) 
 	case There:
 	}
 	return false, nil
+}
+
+// seen is how a tree stood when it was looked at.
+type seen struct {
+	Stand
+	version int64 // of its record
+	at      time.Time
+}
+
+// glance says how a tree stands, with a look at the database where that may have changed. Most trees are at rest, here or
+// elsewhere. What this process has is known to it. What another one has, and what works in folders that others have, is
+// looked at anew when its record has changed, when that process is dead, and after a while: it may have let go of it.
+func (h *Host) glance(ctx context.Context, root troupe.SessionID, r store.Record, now time.Time) (Stand, error) {
+	was, known := h.seen[root]
+	if s, held := h.o.Trees.Held(root); held && known {
+		was.Standing = s
+		h.seen[root] = was
+		return was.Stand, nil
+	}
+	if since := now.Sub(was.at); known && was.version == r.Version && since >= 0 && since < againAfter {
+		switch {
+		case was.Standing == Left && !h.Has(was.Cwd):
+			return was.Stand, nil
+		case was.Standing == There:
+			if alive, err := h.lives(ctx, was.Owner); err != nil || alive {
+				return was.Stand, err
+			}
+		}
+	}
+	stand, err := h.o.Trees.Stand(ctx, root)
+	if err != nil {
+		delete(h.seen, root)
+		return stand, err
+	}
+	h.seen[root] = seen{stand, r.Version, now}
+	return stand, nil
+}
+
+// lives reports whether a process lives, as of this look.
+func (h *Host) lives(ctx context.Context, id troupe.OwnerID) (alive bool, err error) {
+	alive, is := h.alive[id]
+	if !is {
+		if alive, err = h.o.Trees.Alive(ctx, id); err == nil {
+			h.alive[id] = alive
+		}
+	}
+	return alive, err
 }
 
 // Kept says how many trees that are kept going stand how, as of the last look: begins, at work, rests, elsewhere (in
@@ -485,8 +549,8 @@ func (h *Host) taken(ctx context.Context, root troupe.SessionID) bool {
 	tick := time.NewTicker(looksAgain)
 	defer tick.Stop()
 	for {
-		s, _, err := h.o.Trees.Standing(ctx, root)
-		if err != nil || s != Left {
+		s, err := h.o.Trees.Stand(ctx, root)
+		if err != nil || s.Standing != Left {
 			return err == nil
 		}
 		h.kick()

@@ -33,6 +33,8 @@ type world struct {
 	mu     sync.Mutex
 	stands map[troupe.SessionID]Standing
 	cwd    string
+	owner  troupe.OwnerID
+	stood  int // how often it was looked at in the database how a tree stands
 	begun  []wire.Begin
 	left   []troupe.SessionID
 	sent   int
@@ -57,24 +59,33 @@ type call struct {
 }
 
 func newWorld() *world {
-	return &world{stands: map[troupe.SessionID]Standing{}, cwd: "/src/a", dead: map[troupe.OwnerID]bool{},
+	return &world{stands: map[troupe.SessionID]Standing{}, cwd: "/src/a", owner: "other", dead: map[troupe.OwnerID]bool{},
 		waits: troupe.ErrFenced}
 }
 
+// set has the tree stand so. One that is left is that of a process which has died.
 func (w *world) set(s Standing) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.stands[tree] = s
+	w.stands[tree], w.dead[w.owner] = s, s == Left
 }
 
-func (w *world) Standing(_ context.Context, root troupe.SessionID) (Standing, string, error) {
+func (w *world) Stand(_ context.Context, root troupe.SessionID) (Stand, error) {
 	w.mu.Lock()
-	s, cwd, looked, fold := w.stands[root], w.cwd, w.looked, w.fold
+	s, looked, fold := Stand{w.stands[root], w.cwd, w.owner}, w.looked, w.fold
+	w.stood++
 	w.mu.Unlock()
 	if looked != nil {
 		looked()
 	}
-	return s, cwd, fold
+	return s, fold
+}
+
+func (w *world) Held(root troupe.SessionID) (Standing, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.stands[root]
+	return s, s == Here || s == Rests
 }
 
 func (w *world) Alive(_ context.Context, id troupe.OwnerID) (bool, error) {
@@ -311,6 +322,72 @@ func TestTakesUp(t *testing.T) {
 	})
 }
 
+// TestGlances: a tree that this process has, that another living one has, or that works in a folder which others have, is
+// not looked at in the database each second, but once in a while; at once when its record changes or that process dies.
+func TestGlances(t *testing.T) {
+	in(t, func(t *testing.T, h *Host, w *world, s *memstore.Store) {
+		if err := h.want(t.Context(), tree); err != nil {
+			t.Fatal(err)
+		}
+		looked := func() int {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return w.stood
+		}
+		for _, tc := range []struct {
+			stands Standing
+			cwd    string
+			most   int
+		}{{Here, "/src/a", 2}, {There, "/src/a", 8}, {Left, "/elsewhere", 8}} {
+			w.set(tc.stands)
+			w.mu.Lock()
+			w.cwd = tc.cwd
+			w.mu.Unlock()
+			pass(againAfter + lookEvery) // until it is seen so
+			before := looked()
+			pass(time.Minute)
+			if n := looked() - before; n > tc.most {
+				t.Errorf("one that stands at %d was looked at %d times in a minute", tc.stands, n)
+			}
+		}
+		before := looked()
+		if err := h.want(t.Context(), tree); err != nil {
+			t.Fatal(err)
+		}
+		pass(lookEvery)
+		if looked() == before {
+			t.Error("one whose record was changed was not looked at")
+		}
+		if n := len(h.seen); n != 1 {
+			t.Errorf("%d are remembered", n)
+		}
+		w.set(Over)
+		pass(againAfter + 2*lookEvery)
+		if n := len(h.seen); n != 0 {
+			t.Errorf("%d are remembered of which there is no record", n)
+		}
+	})
+}
+
+// TestLeftByTheLiving: one that a living process has no more, for whatever reason, is taken up after a while.
+func TestLeftByTheLiving(t *testing.T) {
+	in(t, func(t *testing.T, h *Host, w *world, _ *memstore.Store) {
+		w.set(There)
+		if err := h.want(t.Context(), tree); err != nil {
+			t.Fatal(err)
+		}
+		pass(5 * lookEvery)
+		w.set(Left)
+		w.mu.Lock()
+		w.dead = map[troupe.OwnerID]bool{}
+		w.mu.Unlock()
+		pass(againAfter + lookEvery)
+		if got := w.taken(); len(got) != 1 {
+			t.Errorf("taken up are %v", got)
+		}
+	})
+}
+
 // TestTakesUpItsFolders: what works in a folder that this process has not is for others.
 func TestTakesUpItsFolders(t *testing.T) {
 	in(t, func(t *testing.T, h *Host, w *world, _ *memstore.Store) {
@@ -414,8 +491,8 @@ func TestFailsToTakeUp(t *testing.T) {
 		gone = false
 		w.mu.Unlock()
 		pass(2 * time.Minute)
-		if standing, _, err := w.Standing(t.Context(), tree); standing != Here || err != nil {
-			t.Errorf("once it can be taken up it stands at %d, %v", standing, err)
+		if stand, err := w.Stand(t.Context(), tree); stand.Standing != Here || err != nil {
+			t.Errorf("once it can be taken up it stands at %+v, %v", stand, err)
 		}
 		w.mu.Lock()
 		gone = true

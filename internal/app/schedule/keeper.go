@@ -268,8 +268,8 @@ func (k *Keeper) goesOn(ctx context.Context, root troupe.SessionID) (bool, error
 	if root == "" {
 		return false, nil
 	}
-	s, _, err := k.o.Trees.Standing(ctx, root)
-	return s == host.Here || s == host.There || s == host.Left, err
+	s, err := k.o.Trees.Stand(ctx, root)
+	return s.Standing == host.Here || s.Standing == host.There || s.Standing == host.Left, err
 }
 
 // claim takes the first of what is owed, unless something is against it, and begins its run.
@@ -407,8 +407,8 @@ func (k *Keeper) takeOver(ctx context.Context, r store.Record, p plan, has bool)
 // carryOut begins what is claimed, unless it was born.
 func (k *Keeper) carryOut(ctx context.Context, p plan) error {
 	born := func() (bool, error) {
-		s, _, err := k.o.Trees.Standing(ctx, p.Claim.Root)
-		return s != host.Unborn, err
+		s, err := k.o.Trees.Stand(ctx, p.Claim.Root)
+		return s.Standing != host.Unborn, err
 	}
 	is, err := born()
 	if err != nil {

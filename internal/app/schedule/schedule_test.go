@@ -102,10 +102,12 @@ func (w *world) announce(id string) {
 	}
 }
 
-func (w *world) Standing(_ context.Context, root troupe.SessionID) (host.Standing, string, error) {
+func (w *world) Held(troupe.SessionID) (host.Standing, bool) { return 0, false }
+
+func (w *world) Stand(_ context.Context, root troupe.SessionID) (host.Stand, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.stands[root], w.folder, nil
+	return host.Stand{Standing: w.stands[root], Cwd: w.folder}, nil
 }
 
 func (w *world) Alive(_ context.Context, id troupe.OwnerID) (bool, error) {
