@@ -18,6 +18,8 @@ type Caller struct {
 	Process int     `json:"pid,omitempty"`
 	// Token is the one that a server's user has called with: its id, which is no secret.
 	Token string `json:"token,omitempty"`
+	// Relayed: another process of the same database has passed the call on. It is passed on no further.
+	Relayed bool `json:"-"`
 }
 
 // Right is why a caller may do what it asks for.

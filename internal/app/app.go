@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app/checkout"
 	"github.com/troupe-dev/troupe/internal/app/follow"
 	"github.com/troupe-dev/troupe/internal/app/metrics"
 	"github.com/troupe-dev/troupe/internal/app/plugins"
@@ -76,8 +77,8 @@ type App struct {
 
 	followers *follow.Broker
 
-	pluginsOnce sync.Once
-	plugins     *plugins.Home // see pluginHome
+	plugins   func() *plugins.Home       // each gives the same one
+	checkouts func() *checkout.Checkouts // see checkoutsOf
 
 	starting sync.Mutex             // held while the engine is made, and to close it
 	engine   atomic.Pointer[engine] // nil until something runs here
@@ -145,6 +146,8 @@ func newApp(env Env) *App {
 // written to. What has to do with sessions is not to be asked of it.
 func OpenSettings(env Env) (*App, error) {
 	a := newApp(env)
+	a.plugins = sync.OnceValue(func() *plugins.Home { return plugins.In(a.dirs) })
+	a.checkouts = sync.OnceValue(func() *checkout.Checkouts { return openCheckouts(a) })
 	var err error
 	if a.dirs, err = config.FindDirs(env.Lookup); err != nil {
 		return nil, err

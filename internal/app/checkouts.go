@@ -16,7 +16,9 @@ import (
 )
 
 // checkoutsOf has the repositories that a server of the home has checked out.
-func checkoutsOf(a *App) *checkout.Checkouts {
+func checkoutsOf(a *App) *checkout.Checkouts { return a.checkouts() }
+
+func openCheckouts(a *App) *checkout.Checkouts {
 	return checkout.New(checkout.Options{Folder: resolved(a.dirs.Checkouts()), Hosts: a.env.GitHosts,
 		Environ: a.env.Environ,
 		Hold: func(ctx context.Context, folder string) (context.Context, func(), error) {
@@ -102,7 +104,7 @@ func (w *workspaces) pushed(ctx context.Context, s troupe.Session, end *troupe.W
 	if end.Remote = work.Remote; !work.Push || end.Unkept != "" || end.Tip == "" || end.Tip == end.Base {
 		return
 	}
-	got, err := checkoutsOf(w.app).Push(ctx, work.Of, end.Tip, branchesFor(work)...)
+	got, err := checkoutsOf(w.app).Push(ctx, work.Of, end.Tip, work.Owner, branchesFor(work)...)
 	if err != nil {
 		end.NotPushed = reason(err)
 		return
@@ -166,7 +168,7 @@ func (a worktrees) PushWorktree(ctx context.Context, p wire.WorktreePush) (out w
 			work.Of, work.Name), Hint: "troupe merge brings it to that folder; --into puts it on a branch there.",
 			Code: troupe.ExitUsage}
 	}
-	local := "troupe-push/" + work.Name
+	local := "troupe-push/" + string(work.Owner) // names come again when a worktree is gone
 	if _, _, conflict, err := look.keeper.Onto(ctx, work, local); err != nil {
 		return out, err
 	} else if conflict != nil {
@@ -176,7 +178,7 @@ func (a worktrees) PushWorktree(ctx context.Context, p wire.WorktreePush) (out w
 	if p.Branch != "" {
 		names = []string{p.Branch}
 	}
-	out.Pushed, err = all.Push(ctx, work.Of, "refs/heads/"+local, names...)
+	out.Pushed, err = all.Push(ctx, work.Of, "refs/heads/"+local, work.Owner, names...)
 	if err == nil && p.PullRequest {
 		requestPull(ctx, a.app, work, &out.Pushed, checkout.Pull{Base: p.Base,
 			Title: cmp.Or(p.Title, titleOf(ctx, a.app, work))})

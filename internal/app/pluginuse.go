@@ -16,8 +16,7 @@ import (
 
 // pluginHome is the plugins of a home.
 func pluginHome(a *App) *plugins.Home {
-	a.pluginsOnce.Do(func() { a.plugins = plugins.In(a.dirs) })
-	return a.plugins
+	return a.plugins()
 }
 
 // sources of texts are those of the plugins whose texts count here.

@@ -70,7 +70,11 @@ func TestRepository(t *testing.T) {
 	p := newPlace(t)
 	p.write("play.yaml", repositoryPlay)
 	p.write("../user/.gitconfig", "[http]\n\tsslCAInfo = "+s.CA+"\n[user]\n\tname = Ann\n\temail = ann@example.com\n")
-	far, stop := atServer(t, p, "--git-host", s.Host())
+	more := filepath.Join(p.root, "more")
+	if err := os.Mkdir(more, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	far, stop := atServer(t, p, "--folder", more, "--git-host", s.Host())
 	defer stop()
 	model := []string{"--model", "script:" + filepath.Join(p.dir, "play.yaml"), "--allowed-tools", "Write"}
 	says := func(r ran, code int, want string) {
@@ -111,6 +115,8 @@ func TestRepository(t *testing.T) {
 	says(far.troupe("merge", "quiet"), 2, "is beside a checkout, which is not changed")
 	says(far.troupe("push", "quiet"), 0, "Pushed to "+url+" as branch troupe/quiet")
 	says(far.troupe("push", "quiet", "--branch", "fix-login"), 0, "as branch fix-login")
+	says(far.troupe("worktrees"), 0, "quiet")
+	says(far.troupe("diff", "quiet", "--stat"), 0, "b.txt")
 	if checkouttest.Git(t, repo, "show", "fix-login:b.txt") != "work" || remote("troupe/quiet") == "" {
 		t.Error("it is not on the branches")
 	}
@@ -128,6 +134,18 @@ func TestRepository(t *testing.T) {
 	if remote("troupe/theirs") != theirs || !strings.Contains(checkouttest.Git(t, repo, "branch"), "troupe/theirs-") {
 		t.Errorf("branches: %s", checkouttest.Git(t, repo, "branch"))
 	}
+
+	// What was discarded is not pushed with the work of another that has its name.
+	says(far.troupe(append(model, "-p", "write it", "--repo", url, "--name", "gone", "--worktree=again")...), 0, "written")
+	says(far.troupe("push", "again", "--branch", "draft"), 0, "as branch draft")
+	says(far.troupe("worktrees", "prune", "again", "--discard", "-y"), 0, "again")
+	says(far.troupe(append(model, "-p", "write more", "--repo", url, "--name", "next", "--worktree=again")...), 0,
+		"written")
+	says(far.troupe("push", "again", "--branch", "clean"), 0, "as branch clean")
+	if got := checkouttest.Git(t, repo, "ls-tree", "--name-only", "clean"); got != "a.txt\nc.txt" {
+		t.Errorf("the branch has %q", got)
+	}
+	says(far.troupe("rm", "gone"), 0, "")
 
 	// The checkout itself is never changed, and no session works in it without a worktree.
 	checkouts, err := filepath.Glob(filepath.Join(p.root, "home-checkouts", "*", "*", "app"))

@@ -13,6 +13,9 @@ import (
 // folders are those in which a server has agents work, by their real names, the usual one first.
 type folders []string
 
+// anywhere is what may be asked for from any folder: the one that is named does not say what is meant.
+type anywhere interface{ Anywhere() bool }
+
 // demanding is what needs more than its verb does, by what it says.
 type demanding interface{ Needs() troupe.Right }
 
@@ -43,6 +46,8 @@ func (f folders) look(v reflect.Value, verb string) (needs troupe.Right, err err
 	if d, ok := v.Addr().Interface().(demanding); ok {
 		needs = d.Needs()
 	}
+	a, is := v.Addr().Interface().(anywhere)
+	free := is && a.Anywhere()
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
 		if !field.IsExported() {
@@ -51,7 +56,10 @@ func (f folders) look(v reflect.Value, verb string) (needs troupe.Right, err err
 		x := v.Field(i)
 		switch {
 		case isFolder(field):
-			err = f.bound(x, verb)
+			if err = f.bound(x, verb); err != nil && free {
+				x.SetString(f[0])
+				err = nil
+			}
 		case isFiles(field):
 			for j := range x.Len() {
 				if err == nil {

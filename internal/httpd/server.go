@@ -228,6 +228,7 @@ func spokenFor(r *http.Request, c troupe.Caller) (troupe.Caller, *wire.Problem) 
 		return troupe.Caller{}, problem(http.StatusBadRequest, "it is not said whom the process speaks for",
 			"Are both of the same version of Troupe?")
 	}
+	other.Relayed = true
 	return other, nil
 }
 

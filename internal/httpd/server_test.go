@@ -188,7 +188,8 @@ func TestCallerWithSecret(t *testing.T) {
 		{"broken", "", 500, troupe.Caller{}}, // the database does not say whose it is
 		{"operator", "", 200, ada},
 		{"operator", eve, 200, ada},
-		{"system", eve, 200, troupe.Caller{Name: "eve", Right: troupe.RightOperator, Surface: troupe.SurfaceServer}},
+		{"system", eve, 200, troupe.Caller{Name: "eve", Right: troupe.RightOperator, Surface: troupe.SurfaceServer,
+			Relayed: true}},
 		{"system", `{"right":"operator","surface":"server"}`, 400, troupe.Caller{}},
 		{"system", `{`, 400, troupe.Caller{}},
 	} {

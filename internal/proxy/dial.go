@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"code.dny.dev/ssrf"
@@ -26,6 +27,33 @@ func (d *dialer) dial(ctx context.Context, host string, port int, e entry) (net.
 			return d.judge(network, address, e)
 		}}
 	return nd.DialContext(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+}
+
+// metered has all connections together bring so many bytes and no more.
+func metered(dial func(context.Context, string, int, entry) (net.Conn, error), most int64) func(context.Context, string,
+	int, entry) (net.Conn, error) {
+	left := &atomic.Int64{}
+	left.Store(most)
+	return func(ctx context.Context, host string, port int, e entry) (net.Conn, error) {
+		c, err := dial(ctx, host, port, e)
+		if tcp, ok := c.(*net.TCPConn); ok && err == nil {
+			c = &meteredConn{tcp, left}
+		}
+		return c, err
+	}
+}
+
+type meteredConn struct {
+	*net.TCPConn
+	left *atomic.Int64
+}
+
+func (c *meteredConn) Read(b []byte) (int, error) {
+	n, err := c.TCPConn.Read(b)
+	if c.left.Add(-int64(n)) < 0 {
+		return 0, errMuch
+	}
+	return n, err
 }
 
 func (d *dialer) judge(network, address string, e entry) error {

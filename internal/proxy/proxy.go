@@ -52,6 +52,9 @@ type Options struct {
 	// Log is told of every request, before it is carried out: host is "example.com:443". It is
 	// called by many goroutines at once. Nil: nobody is told.
 	Log func(host string, allowed bool)
+	// Most is how many bytes hosts may send in all; 0: as many as they like. What comes behind it is an error of the
+	// connection.
+	Most int64
 	// Resolver finds the addresses of names; nil means the system's.
 	Resolver *net.Resolver
 }
@@ -112,6 +115,9 @@ func newProxy(o Options, list allowlist) *Proxy {
 		o.Resolver = net.DefaultResolver
 	}
 	p.dial = (&dialer{public: p.public, resolver: o.Resolver}).dial
+	if o.Most > 0 {
+		p.dial = metered(p.dial, o.Most)
+	}
 	return p
 }
 
@@ -185,6 +191,9 @@ func (p *Proxy) Environ() []string {
 		"NO_PROXY=", "no_proxy=",
 	}
 }
+
+// errMuch: hosts have sent more than they may.
+var errMuch = errors.New("it sent more than it may")
 
 // errRefused: an address is not one that its name may lead to.
 var errRefused = errors.New("it leads to an address of this machine, of a local network, or one that is reserved")

@@ -93,6 +93,9 @@ type Repository struct {
 	PullRequest bool `json:"pull_request,omitempty" doc:"With push: a pull request is opened for the branch"`
 }
 
+// Anywhere reports whether the folder does not say where it works: it goes on with a session, or has a repository.
+func (b Begin) Anywhere() bool { return b.Resume != "" || b.Repo != "" }
+
 // NewTeam is a team that a session begins with: a standing one of the settings, or one of a size.
 type NewTeam struct {
 	Name string `json:"name,omitempty" doc:"A team of the settings; without one, size and type say what it is"`

@@ -17,6 +17,9 @@ type WorktreeQuery struct {
 	Names bool `json:"names,omitempty"`
 }
 
+// Anywhere reports that a server's worktrees are all of them, whichever folder who asks stands in.
+func (q WorktreeQuery) Anywhere() bool { return true }
+
 // WorktreeState says what is in one.
 type WorktreeState string
 
@@ -195,6 +198,9 @@ type WorktreePrune struct {
 	// Discard: those that are named go although their work is nowhere else.
 	Discard bool `json:"discard,omitempty"`
 }
+
+// Anywhere reports whether the folder does not say which are meant.
+func (p WorktreePrune) Anywhere() bool { return p.All || len(p.Names) > 0 }
 
 // PrunedWorktree is what became of one.
 type PrunedWorktree struct {

@@ -34,11 +34,15 @@ import (
 
 // Bounds of a checkout: a repository may be anybody's.
 const (
-	mostBytes = 8 << 30 // fetched, and once more as files
-	mostFiles = 1 << 20 // of one commit
+	mostBytes = 8 << 30  // fetched, and once more as files
+	mostFiles = 1 << 20  // of one commit
+	mostSaid  = 64 << 20 // of what a remote says of its branches and tags
 	fetchMost = 30 * time.Minute
 	askMost   = time.Minute
 	watchEach = 500 * time.Millisecond
+	// mostAtOnce is how many remotes are spoken to at once, and mostMemory what a git that does may keep in memory.
+	mostAtOnce = 4
+	mostMemory = 4 << 30
 )
 
 // Options are what Checkouts need.
@@ -53,12 +57,14 @@ type Options struct {
 	Hold func(ctx context.Context, folder string) (held context.Context, release func(), err error)
 }
 
-// Checkouts are the folders of repositories of a home. The zero value has none. Its methods may be called by several
-// goroutines.
-type Checkouts struct{ o Options }
+// Checkouts are the folders of repositories of a home. Its methods may be called by several goroutines.
+type Checkouts struct {
+	o     Options
+	slots chan struct{}
+}
 
 // New has the checkouts of a folder.
-func New(o Options) *Checkouts { return &Checkouts{o} }
+func New(o Options) *Checkouts { return &Checkouts{o, make(chan struct{}, mostAtOnce)} }
 
 // Folder holds all checkouts.
 func (c *Checkouts) Folder() string { return c.o.Folder }
@@ -70,7 +76,8 @@ func (c *Checkouts) Has(folder string) bool {
 
 // Make has a checkout of what a source is now, and says which folder that is.
 func (c *Checkouts) Make(ctx context.Context, s Source) (folder string, err error) {
-	if err := c.check(s); err != nil {
+	s, err = c.check(s)
+	if err != nil {
 		return "", err
 	}
 	ctx, release, err := c.o.Hold(ctx, filepath.Join(c.o.Folder, sum(s.URL)))
@@ -78,12 +85,7 @@ func (c *Checkouts) Make(ctx context.Context, s Source) (folder string, err erro
 		return "", err
 	}
 	defer release()
-	out, err := c.reach(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer out.close()
-	at, err := out.resolve(ctx, s)
+	at, err := c.ask(ctx, s)
 	if err != nil {
 		return "", err
 	}
@@ -93,12 +95,31 @@ func (c *Checkouts) Make(ctx context.Context, s Source) (folder string, err erro
 	if err := c.tidy(s.URL); err != nil {
 		return "", err
 	}
+	out, err := c.reach(ctx, mostBytes)
+	if err != nil {
+		return "", err
+	}
+	defer out.close()
 	return c.build(ctx, out, s, at)
 }
 
-// place is the folder of a commit: people see the repository's name.
+// ask asks a remote what it has.
+func (c *Checkouts) ask(ctx context.Context, s Source) (point, error) {
+	if isCommit(s.Ref) {
+		return point{commit: strings.ToLower(s.Ref)}, nil
+	}
+	out, err := c.reach(ctx, mostSaid)
+	if err != nil {
+		return point{}, err
+	}
+	defer out.close()
+	return out.resolve(ctx, s)
+}
+
+// place is the folder of a commit, by all of its name: who makes two can have them begin alike. People see the
+// repository's.
 func (c *Checkouts) place(url, commit string) string {
-	return filepath.Join(c.o.Folder, sum(url), commit[:min(len(commit), 12)], nameOf(url))
+	return filepath.Join(c.o.Folder, sum(url), commit, nameOf(url))
 }
 
 func isThere(folder string) bool {
@@ -108,7 +129,7 @@ func isThere(folder string) bool {
 
 func sum(url string) string {
 	h := sha256.Sum256([]byte(url))
-	return hex.EncodeToString(h[:6])
+	return hex.EncodeToString(h[:16])
 }
 
 // nameOf is what a repository is called: the end of its address.
@@ -229,7 +250,7 @@ func fetch(ctx context.Context, r git.Runner, s Source, at point) (commit string
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var over atomic.Bool
-	go watch(ctx, filepath.Join(r.Dir, ".git", "objects", "pack"), func() { over.Store(true); cancel() })
+	go watch(ctx, filepath.Join(r.Dir, ".git", "objects"), func() { over.Store(true); cancel() })
 	err = r.Stream(ctx, nothing{}, "-c", "fetch.unpackLimit=1", "fetch", "--quiet", "--no-write-fetch-head",
 		"--no-recurse-submodules", "--no-auto-maintenance", s.URL, "+"+what+":"+into)
 	if over.Load() {
@@ -289,23 +310,26 @@ func fill(ctx context.Context, c *Checkouts, made string, s Source, at point) er
 
 // small refuses a commit whose files are too many or too large.
 func small(ctx context.Context, r git.Runner, commit string) error {
-	var sizes counted
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	sizes := counted{stop: stop}
 	err := r.Stream(ctx, &sizes, "ls-tree", "-r", "-z", "--format=%(objectsize)", commit)
 	switch {
+	case sizes.files > mostFiles:
+		return fmt.Errorf("it has more than %d files", mostFiles)
 	case err != nil:
 		return err
-	case sizes.files > mostFiles:
-		return fmt.Errorf("it has %d files, more than %d", sizes.files, mostFiles)
 	case sizes.bytes > mostBytes:
 		return fmt.Errorf("its files are larger than %d GB", mostBytes>>30)
 	}
 	return nil
 }
 
-// counted adds up sizes that git prints.
+// counted adds up sizes that git prints, and stops it once there are too many.
 type counted struct {
 	files, bytes int64
 	rest         []byte
+	stop         func()
 }
 
 func (c *counted) Write(b []byte) (int, error) {
@@ -316,15 +340,18 @@ func (c *counted) Write(b []byte) (int, error) {
 			return len(b), nil
 		}
 		c.rest = more
-		c.files++
+		if c.files++; c.files > mostFiles {
+			c.stop()
+			return len(b), nil
+		}
 		if n, err := strconv.ParseInt(strings.TrimSpace(string(one)), 10, 64); err == nil { // a submodule has none
 			c.bytes += n
 		}
 	}
 }
 
-// watch ends a fetch that brings too much.
-func watch(ctx context.Context, packs string, end func()) {
+// watch ends a fetch that brings too much, packed or not.
+func watch(ctx context.Context, objects string, end func()) {
 	tick := time.NewTicker(watchEach)
 	defer tick.Stop()
 	for {
@@ -333,14 +360,19 @@ func watch(ctx context.Context, packs string, end func()) {
 			return
 		case <-tick.C:
 		}
-		entries, err := os.ReadDir(packs)
 		all := int64(0)
-		for _, e := range entries {
-			if info, ierr := e.Info(); err == nil && ierr == nil {
-				all += info.Size()
+		err := filepath.WalkDir(objects, func(_ string, e fs.DirEntry, err error) error {
+			if err == nil && !e.IsDir() {
+				if info, ierr := e.Info(); ierr == nil {
+					all += max(info.Size(), 4<<10) // what a small one takes
+				}
 			}
-		}
-		if all > mostBytes {
+			if all > mostBytes {
+				return fs.SkipAll
+			}
+			return nil // it was moved meanwhile
+		})
+		if err != nil || all > mostBytes {
 			end()
 			return
 		}
@@ -378,21 +410,22 @@ type nothing struct{}
 
 func (nothing) Write(b []byte) (int, error) { return len(b), nil }
 
-// check refuses a source before anything is asked for.
-func (c *Checkouts) check(s Source) error {
+// check refuses a source before anything is asked for, and says how it is named from now on.
+func (c *Checkouts) check(s Source) (Source, error) {
+	s = s.tidy()
 	switch {
 	case c.o.Folder == "" || len(c.o.Hosts) == 0:
-		return &troupe.UserError{Problem: "this server takes no repositories",
+		return s, &troupe.UserError{Problem: "this server takes no repositories",
 			Hint: "Its admin lists hosts: troupe serve --git-host github.com. Or name one of its folders with --cwd.",
 			Code: troupe.ExitUsage}
 	case s.bad() != "":
-		return &troupe.UserError{Problem: fmt.Sprintf("%.200q cannot be checked out: %s", s.URL, s.bad()),
+		return s, &troupe.UserError{Problem: fmt.Sprintf("%.200q cannot be checked out: %s", s.URL, s.bad()),
 			Hint: "Give an address such as https://github.com/you/app, and a branch, tag or commit with --ref.",
 			Code: troupe.ExitUsage}
 	case !(proxy.Options{Allow: c.names()}).Admits(s.hostPort()):
-		return &troupe.UserError{Problem: fmt.Sprintf("this server takes repositories from %s, and not from %s",
+		return s, &troupe.UserError{Problem: fmt.Sprintf("this server takes repositories from %s, and not from %s",
 			strings.Join(c.names(), ", "), s.hostPort()),
 			Hint: "Its admin lists hosts with --git-host.", Code: troupe.ExitPermission}
 	}
-	return nil
+	return s, nil
 }

@@ -256,7 +256,7 @@ func TestPush(t *testing.T) {
 		}
 	}
 	push := func(names ...string) (troupe.Pushed, error) {
-		return c.Push(t.Context(), folder, "refs/heads/work", names...)
+		return c.Push(t.Context(), folder, "refs/heads/work", "7k3f", names...)
 	}
 	first := commit("one")
 	if got, err := push("troupe/fix"); err != nil || got != (troupe.Pushed{To: url, Branch: "troupe/fix",
@@ -279,7 +279,7 @@ func TestPush(t *testing.T) {
 		t.Errorf("under another name: %+v, %v", got, err)
 	}
 	has("troupe/fix-7k3f", third)
-	checkouttest.Git(t, folder, "update-ref", "-d", "refs/troupe-pushed/troupe/fix-7k3f")
+	checkouttest.Git(t, folder, "update-ref", "-d", "refs/troupe-pushed/7k3f/troupe/fix-7k3f")
 	if _, err := push("troupe/fix-7k3f"); err != nil {
 		t.Errorf("one that was cut off behind its push: %v", err)
 	}

@@ -127,10 +127,10 @@ func (c *Checkouts) forgeFor(s Source) (forge, error) {
 
 // CanOpen says why no pull request can be opened for what comes of a checkout; nil if one can.
 func (c *Checkouts) CanOpen(s Source) error {
-	if err := c.check(s); err != nil {
-		return err
+	s, err := c.check(s)
+	if err == nil {
+		_, err = c.forgeFor(s)
 	}
-	_, err := c.forgeFor(s)
 	return err
 }
 
@@ -148,7 +148,7 @@ func (c *Checkouts) Open(ctx context.Context, folder string, p Pull) (address st
 	if err != nil {
 		return "", err
 	}
-	out, err := c.reach(ctx)
+	out, err := c.reach(ctx, mostSaid)
 	if err != nil {
 		return "", err
 	}

@@ -94,7 +94,7 @@ func (f *forgeServer) pushes(t *testing.T, name, forge string) (c *checkout.Chec
 		t.Fatal(err)
 	}
 	tip := checkouttest.Git(t, folder, "commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "Greet @everyone")
-	got, err := c.Push(t.Context(), folder, tip, "troupe/fixer")
+	got, err := c.Push(t.Context(), folder, tip, "7k3f", "troupe/fixer")
 	if err != nil {
 		t.Fatal(err)
 	}

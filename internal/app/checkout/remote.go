@@ -16,20 +16,34 @@ import (
 type remote struct {
 	runner git.Runner
 	proxy  *proxy.Proxy
+	done   func()
 
 	mu      sync.Mutex
 	refused string // a host that git wanted to reach besides; "" for none
 }
 
-// reach opens the way.
-func (c *Checkouts) reach(ctx context.Context) (*remote, error) {
+// reach opens the way, on which the hosts may send so many bytes, once few enough others are open.
+func (c *Checkouts) reach(ctx context.Context, most int64) (*remote, error) {
+	select {
+	case c.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	r := &remote{done: func() { <-c.slots }}
+	if err := c.open(ctx, r, most); err != nil {
+		r.done()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (c *Checkouts) open(ctx context.Context, r *remote, most int64) error {
 	path, err := git.FindGit()
 	if err != nil {
-		return nil, &troupe.UserError{Problem: "a repository cannot be checked out: " + err.Error(),
+		return &troupe.UserError{Problem: "a repository cannot be checked out: " + err.Error(),
 			Hint: "Install git on the machine of the server."}
 	}
-	r := &remote{}
-	r.proxy, err = proxy.Start(ctx, proxy.Options{Allow: c.names(), Log: func(host string, allowed bool) {
+	r.proxy, err = proxy.Start(ctx, proxy.Options{Allow: c.names(), Most: most, Log: func(host string, allowed bool) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if !allowed {
@@ -37,18 +51,22 @@ func (c *Checkouts) reach(ctx context.Context) (*remote, error) {
 		}
 	}})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	env := slices.Concat(git.Environ(c.o.Environ), r.proxy.Environ(), []string{
 		"GIT_ALLOW_PROTOCOL=https",
 		// The last one counts, and settings of git's user for one host stand over these: that is who lists hosts.
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=http.proxy", "GIT_CONFIG_VALUE_0=" + r.proxy.Address(),
 	})
-	r.runner = git.Runner{Path: path, Dir: "/", Env: env, Settings: git.RemoteSettings()}
-	return r, nil
+	r.runner = git.Runner{Path: path, Dir: "/", Env: env, Settings: git.RemoteSettings(),
+		Memory: mostMemory}
+	return nil
 }
 
-func (r *remote) close() { _ = r.proxy.Close() } // nothing is under way through it any more
+func (r *remote) close() {
+	_ = r.proxy.Close() // nothing is under way through it any more
+	r.done()
+}
 
 // in is git in a folder.
 func (r *remote) in(folder string) git.Runner {
@@ -65,9 +83,6 @@ type point struct {
 
 // resolve asks a remote what it has.
 func (r *remote) resolve(ctx context.Context, s Source) (point, error) {
-	if isCommit(s.Ref) {
-		return point{commit: strings.ToLower(s.Ref)}, nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, askMost)
 	defer cancel()
 	args := []string{"ls-remote", "--symref", "--", s.URL, "HEAD"}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"path"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -24,6 +25,17 @@ func (s Source) String() string {
 	return s.URL + " at " + s.Ref
 }
 
+// tidy is the source as it is named from here on: without what makes no difference to its host.
+func (s Source) tidy() Source {
+	u, err := url.Parse(s.URL)
+	if err == nil && strings.EqualFold(u.Scheme, "https") {
+		u.Scheme, u.Host = "https", strings.ToLower(u.Host)
+		u.Host = strings.TrimSuffix(u.Host, ":443")
+		s.URL = strings.TrimRight(u.String(), "/")
+	}
+	return s
+}
+
 // bad is what is wrong with a source; "" if nothing is. What it says of an address must be safe to be shown.
 func (s Source) bad() string {
 	u, err := url.Parse(s.URL)
@@ -40,6 +52,8 @@ func (s Source) bad() string {
 		return "it is no address"
 	case !goodName(nameOf(u.Path)):
 		return "its path does not end with the name of a repository"
+	case u.Path != path.Clean(u.Path) || u.EscapedPath() != u.Path:
+		return "its path is not written plainly"
 	case s.Ref != "" && !goodRef(s.Ref):
 		return fmt.Sprintf("%.100q is no name of a branch, a tag or a commit", s.Ref)
 	}
@@ -67,6 +81,19 @@ func goodRef(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool {
 		return r <= ' ' || r == 0x7f || strings.ContainsRune("~^:?*[\\", r)
 	})
+}
+
+// goodBranch: git takes it for the name of a branch, and no program for anything else.
+func goodBranch(name string) bool {
+	if name == "" || !goodRef(name) || strings.HasPrefix(name, "refs/") {
+		return false
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if part[0] == '-' || part == "HEAD" {
+			return false
+		}
+	}
+	return true
 }
 
 // hostPort is where a source is.

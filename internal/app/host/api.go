@@ -56,6 +56,9 @@ func (s serving) Begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err
 		return begun, err
 	}
 	if !s.h.Has(cwd) {
+		if s.caller.Relayed { // two that each take the other for one that has it would ask for ever
+			return begun, unableToCheckOut(b, s.h.without(cwd, nil))
+		}
 		return s.h.beginThere(ctx, s.caller, cwd, b)
 	}
 	if b.Resume != "" {

@@ -639,6 +639,56 @@ func TestWorkers(t *testing.T) {
 	})
 }
 
+// TestGoneCheckout: a session whose checkout is not there goes on nowhere, and no process asks itself or is asked twice
+// (newcomer 17: a server called itself until it had no file descriptors left).
+func TestGoneCheckout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, s := newWorld(), memstore.New(memstore.Options{}).Open()
+		w.cwd = "/none/checkouts/a/b/c"
+		folders := []string{"/src", "/none/checkouts"}
+		var all []*Host
+		for _, id := range []troupe.OwnerID{"w1", "w2"} {
+			h := New(t.Context(), Options{Records: s, Trees: w, System: w, Now: time.Now,
+				Log: slog.New(slog.DiscardHandler), Folders: folders, Checkouts: "/none/checkouts",
+				Dial: func(_ string, c troupe.Caller) Peer {
+					w.mu.Lock()
+					defer w.mu.Unlock()
+					w.dialed = append(w.dialed, call{caller: c})
+					c.Relayed = true
+					return relay{peer{w, len(w.dialed) - 1}, all[1].API(w, c)}
+				}})
+			if err := h.Announce(t.Context(), troupe.Owner{ID: id, Socket: string(id)}); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, h)
+		}
+		_, err := all[0].API(w, troupe.Caller{}).Begin(t.Context(), wire.Begin{Resume: string(tree)})
+		if err == nil || !strings.Contains(err.Error(), "the checkout /none/checkouts/a/b/c is not there") {
+			t.Errorf("it goes on: %v", err)
+		}
+		if n := len(w.dialed); n != 1 {
+			t.Errorf("%d processes were asked", n)
+		}
+		for _, h := range all {
+			if err := h.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// relay is another process that keeps trees going itself.
+type relay struct {
+	peer
+
+	next api.API
+}
+
+func (r relay) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
+	return r.next.Begin(ctx, b)
+}
+
 // TestWaits: who waits for a tree waits on when it changes hands, and is told when it is over, whoever has ended it.
 func TestWaits(t *testing.T) {
 	for _, lost := range []error{troupe.ErrFenced, api.ErrLost, api.ErrUnreachable} {

@@ -156,7 +156,7 @@ func (h *Host) pick(ctx context.Context, cwd string, silent []string) (announced
 	}
 	all = slices.DeleteFunc(all, func(w announced) bool { return len(w.Folders) == 0 }) // servers that run nothing
 	fits := slices.DeleteFunc(slices.Clone(all), func(w announced) bool {
-		return !troupe.WithinAny(cwd, w.Folders) || w.Draining != nil || slices.Contains(silent, w.r.Key)
+		return !troupe.WithinAny(cwd, w.Folders) || w.Draining != nil || slices.Contains(silent, w.r.Key) || h.is(w)
 	})
 	if len(fits) == 0 && len(silent) > 0 {
 		return announced{}, &troupe.UserError{Problem: "no worker that has the folder " + cwd + " answers",
@@ -164,13 +164,29 @@ func (h *Host) pick(ctx context.Context, cwd string, silent []string) (announced
 			Err:  troupe.ErrUnavailable}
 	}
 	if len(fits) == 0 {
-		hint := "Start one: troupe worker --folder " + cwd
-		if len(all) > 0 {
-			hint = "There are: " + named(all) + ". " + hint
-		}
-		return announced{}, &troupe.UserError{Problem: "no worker has the folder " + cwd, Hint: hint, Err: errNoWorker}
+		return announced{}, h.without(cwd, all)
 	}
 	return fits[rand.IntN(len(fits))], nil
+}
+
+// is reports whether a worker is this process.
+func (h *Host) is(w announced) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.worker != nil && h.worker.Key == w.r.Key
+}
+
+// without says that no worker has a folder.
+func (h *Host) without(cwd string, all []announced) error {
+	if h.o.Checkouts != "" && cwd != h.o.Checkouts && troupe.Within(cwd, h.o.Checkouts) {
+		return &troupe.UserError{Problem: "the checkout " + cwd + " is not there: it was removed, or is on another machine",
+			Hint: "Begin anew with --repo, or start the worker of the machine that has it.", Err: errNoWorker}
+	}
+	hint := "Start one: troupe worker --folder " + cwd
+	if len(all) > 0 {
+		hint = "There are: " + named(all) + ". " + hint
+	}
+	return &troupe.UserError{Problem: "no worker has the folder " + cwd, Hint: hint, Err: errNoWorker}
 }
 
 var errNoWorker = errors.New("there is no worker for it")

@@ -33,6 +33,9 @@ type Runner struct {
 	In       io.Reader // what it reads; nil: nothing. For one call
 	Err      io.Writer // gets what it writes beside its output, too; nil: nothing does
 	Start    Start     // starts it; nil: it has its user's rights
+	// Memory bounds what it and each program that it starts may keep in memory, where the system can; 0: nothing does. It
+	// does not count with Start.
+	Memory uint64
 }
 
 // Open finds git and the filters that the repository's configuration defines. Filters
@@ -217,7 +220,12 @@ func (g *Runner) run(ctx context.Context, out, complaint io.Writer, args []strin
 	cmd.WaitDelay = outputDelay
 	cmd.ExtraFiles = kept(ctx)
 	endAsGroup(cmd)
-	err = cmd.Run()
+	if err = cmd.Start(); err == nil {
+		if g.Memory > 0 {
+			keepSmall(cmd.Process, g.Memory)
+		}
+		err = cmd.Wait()
+	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return exit.ExitCode(), nil
 	}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package git
+
+import "os"
+
+func keepSmall(*os.Process, uint64) {}
