@@ -31,11 +31,13 @@ type Undo struct {
 	Gone     []wire.GoneFolder // agents' own folders that are not there any more
 	Merges   []wire.MergeRef   // what people merged since, and is taken back too
 
-	past  past
-	cut   []string  // files of undos that were cut off, which may have left something beside them
-	last  int       // the root's last turn when it was made
-	seen  int       // how many undos there had been
-	after time.Time // of the last change by then
+	past past
+	// turned add those in whose place there is something else, once it is known what the undo removes.
+	turned []func(free func(path string) bool)
+	cut    []string  // files of undos that were cut off, which may have left something beside them
+	last   int       // the root's last turn when it was made
+	seen   int       // how many undos there had been
+	after  time.Time // of the last change by then
 }
 
 // UndoFile is one file of an undo.
@@ -44,7 +46,9 @@ type UndoFile struct {
 	Now, To string // hashes of what it holds and is to hold; "" is no file
 	blamed  bool   // who has changed it is known
 	mode    os.FileMode
-	Exec    *bool // whether it is to be executable; nil: as it is
+	turns   bool   // its place is free only once others of the undo are gone from it
+	mixed   string // why others' work is in it; "" if none is
+	Exec    *bool  // whether it is to be executable; nil: as it is
 }
 
 // undoReport is what came of an undo.
@@ -121,6 +125,7 @@ func (a undoing) planRedo(ctx context.Context, root troupe.SessionID) (Undo, err
 		}
 		u.add(ctx, redo, left, false)
 	}
+	u.turn()
 	return u, nil
 }
 
@@ -128,6 +133,20 @@ func (a undoing) planRedo(ctx context.Context, root troupe.SessionID) (Undo, err
 // change that the runtime knows of; lost says that the content to go back to was not kept.
 func (u *Undo) add(ctx context.Context, f UndoFile, last step, lost bool) {
 	now, err := standing(f.Path, last.from, last.to, f.To)
+	if f.To != "" && inTheWay(err) {
+		u.turned = append(u.turned, func(free func(path string) bool) {
+			if f.turns = free(f.Path); f.turns {
+				now, err = files.Found{}, nil
+			}
+			u.put(ctx, f, last, lost, now, err)
+		})
+		return
+	}
+	u.put(ctx, f, last, lost, now, err)
+}
+
+// put is add of a file whose place holds what was found.
+func (u *Undo) put(ctx context.Context, f UndoFile, last step, lost bool, now files.Found, err error) {
 	f.Now = now.Hash
 	if _, link := files.ContentOf(f.To); link {
 		f.Exec = nil
@@ -166,6 +185,9 @@ func (u *Undo) add(ctx context.Context, f UndoFile, last step, lost bool) {
 		f.Action = wire.UndoRemove
 	case f.Now == "":
 		f.Action = wire.UndoCreate
+	}
+	if f.mixed != "" {
+		f.blend(f.mixed)
 	}
 	u.Files = append(u.Files, f)
 }
@@ -313,7 +335,9 @@ func (a undoing) apply(ctx context.Context, r *undoReport) (err error) {
 	staged := make([]*files.Staged, 0, len(r.Files))
 	defer func() {
 		for _, s := range staged { // those that were not published
-			err = errors.Join(err, s.Discard())
+			if s != nil {
+				err = errors.Join(err, s.Discard())
+			}
 		}
 	}()
 	e := undoEntry{Number: r.Number, At: a.app.env.Now(), Turn: r.Turn, Last: r.last, Redo: r.Redo}
@@ -324,13 +348,15 @@ func (a undoing) apply(ctx context.Context, r *undoReport) (err error) {
 		e.At = r.after.Add(1)
 	}
 	for _, f := range r.Files {
-		s, err := stage(ctx, r.past, f)
-		if err != nil {
-			return fmt.Errorf("%s: %w", f.Path, err)
+		to := undoneFile{Path: f.Path, From: f.Now, To: f.To}
+		var s *files.Staged
+		if !f.turns {
+			if s, err = stage(ctx, r.past, f); err != nil {
+				return fmt.Errorf("%s: %w", f.Path, err)
+			}
+			to.Mode, to.Exec = uint32(s.Mode()), f.Exec != nil && s.Mode() != 0
 		}
-		staged = append(staged, s)
-		e.Files = append(e.Files, undoneFile{Path: f.Path, From: f.Now, To: f.To, Mode: uint32(s.Mode()),
-			Exec: f.Exec != nil && s.Mode() != 0})
+		staged, e.Files = append(staged, s), append(e.Files, to)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -342,10 +368,11 @@ func (a undoing) apply(ctx context.Context, r *undoReport) (err error) {
 	} else if err != nil {
 		return fmt.Errorf("record the undo: %w", err)
 	}
+	failed := publish(ctx, r, staged)
 	done := r.Files[:0]
 	var undone []undoneFile
 	for i, f := range r.Files {
-		if err := staged[i].Publish(); err != nil {
+		if err := failed[i]; err != nil {
 			if f.Obstacle, f.Problem = wire.ObstaclePlace, err.Error(); errors.Is(err, files.ErrChanged) {
 				f.Obstacle = wire.ObstacleChanged
 			}
@@ -365,6 +392,9 @@ func (a undoing) apply(ctx context.Context, r *undoReport) (err error) {
 // stage keeps what stands there and lays what is to stand there beside it.
 func stage(ctx context.Context, from past, f UndoFile) (*files.Staged, error) {
 	now, err := standing(f.Path, f.Now, f.To)
+	if f.turns && errors.Is(err, files.ErrFolder) {
+		err = nil // it goes if nothing is left in it
+	}
 	if err != nil {
 		return nil, err
 	}

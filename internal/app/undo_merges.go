@@ -221,6 +221,7 @@ func (h *history) alone(ctx context.Context, m *merging) Undo {
 			h.blame(&u.Files[n-1], m, "")
 		}
 	}
+	u.turn()
 	return u
 }
 

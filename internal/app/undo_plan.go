@@ -61,12 +61,10 @@ func (h *history) backTo(ctx context.Context, turn int) Undo {
 		with := mixed[path][last[path].to]
 		f := UndoFile{UndoFile: wire.UndoFile{Path: path, Mixed: with != ""}, To: s.from,
 			mode: os.FileMode(modes[path])}
-		f.Exec = bits[path]
+		f.Exec, f.mixed = bits[path], with
 		u.add(ctx, f, last[path], s.lost)
-		if n := len(u.Files); with != "" && n > 0 && u.Files[n-1].Path == path {
-			u.Files[n-1].blend(with)
-		}
 	}
+	u.turn()
 	return u
 }
 

@@ -19,6 +19,8 @@ var (
 	ErrChanged = errors.New("something else has changed it")
 	// ErrPlace: at exactly this path there is something else, or the path leads elsewhere.
 	ErrPlace = errors.New("no regular file is there")
+	// ErrFolder: a folder is there. It is ErrPlace too.
+	ErrFolder = safefile.ErrFolder
 )
 
 // Now reads what stands at an absolute path that was written before. Exists is false if nothing does. A path that leads
@@ -121,7 +123,8 @@ type Staged struct {
 // Stage prepares to put content in the place of what stands at path, or to remove it if
 // content is nil. The file must hold what has the hash was, or not exist if that is empty.
 // An existing file keeps its mode and owner; one that comes back gets mode, or that of any
-// new file if mode is 0. A link is in its place only if was is one's hash.
+// new file if mode is 0. A link is in its place only if was is one's hash. Where nothing is to
+// stand a folder may, in which only empty folders are left when the change is made: it goes then.
 func Stage(path, was string, content *[]byte, mode os.FileMode) (*Staged, error) {
 	return stage(path, was, content, mode, false)
 }
@@ -191,10 +194,15 @@ func (s *Staged) lay(folder *safefile.Folder, info os.FileInfo, content []byte, 
 
 // now is what stands there; a link is only looked at where it may be one.
 func (s *Staged) now() ([]byte, os.FileInfo, error) {
+	at := now
 	if s.links {
-		return look(s.path)
+		at = look
 	}
-	return now(s.path)
+	content, info, err := at(s.path)
+	if s.was == "" && errors.Is(err, ErrFolder) {
+		err = nil
+	}
+	return content, info, err
 }
 
 // hashOf is the hash of what stands somewhere, or "" for nothing.
@@ -260,6 +268,9 @@ func (s *Staged) publish() error {
 		return fmt.Errorf("%w: its folder is another one now", ErrPlace)
 	}
 	if s.was == "" {
+		if err := folder.Vacate(name); err != nil {
+			return err
+		}
 		return folder.Add(s.temp, name)
 	}
 	return folder.Replace(s.temp, name)

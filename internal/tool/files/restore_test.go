@@ -236,3 +236,38 @@ func TestCountLines(t *testing.T) {
 		}
 	}
 }
+
+// A folder in the place of what is to come goes with the folders in it, and with nothing else.
+func TestStageOverAFolder(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	for _, content := range []string{"", "mine"} {
+		d.put("f/deep/x", "x")
+		d.put("f/y", "y")
+		back := []byte("back")
+		s, err := files.Stage(d.path("f"), "", &back, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"f/deep/x", "f/y"} {
+			if err := os.Remove(d.path(name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if content != "" {
+			d.put("f/deep/mine", content)
+		}
+		err = s.Publish()
+		if content == "" {
+			if err != nil || d.get("f") != "back" {
+				t.Errorf("%v, %q", err, d.get("f"))
+			}
+			if err := os.Remove(d.path("f")); err != nil {
+				t.Fatal(err)
+			}
+		} else if !errors.Is(err, files.ErrFolder) || d.get("f/deep/mine") != content {
+			t.Errorf("%v, %q", err, d.get("f/deep/mine"))
+		}
+		d.noLitter(".")
+	}
+}

@@ -366,7 +366,7 @@ func (e *ending) removeFolder(ctx context.Context) error {
 	}
 	if err != nil || why != "" {
 		e.res.Kept = why
-		return errors.Join(err, os.Rename(e.p.leave, e.p.ws.Top))
+		return errors.Join(err, takePlace(e.p, e.p.leave))
 	}
 	if err := errors.Join(os.Rename(e.p.leave, e.p.gone), e.k.step("gone")); err != nil {
 		return err

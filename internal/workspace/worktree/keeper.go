@@ -332,10 +332,11 @@ func (p place) make(ctx context.Context, rec *record, m Making) error {
 			return err
 		}
 	}
-	if err := errors.Join(p.k.apart(p.ws), p.parents()); err != nil {
+	if err := p.k.apart(p.ws); err != nil {
 		return err
 	}
-	if err := errors.Join(disk.RemoveTree(p.making), os.Mkdir(p.making, 0o700), p.k.step("folder")); err != nil {
+	err = below(p, func() error { return errors.Join(disk.RemoveTree(p.making), os.Mkdir(p.making, 0o700)) })
+	if err := errors.Join(err, p.k.step("folder")); err != nil {
 		return err
 	}
 	if err := p.fill(ctx, r, c, rec, m); err != nil {
@@ -358,7 +359,7 @@ func (p place) settle(rec *record) error {
 	if _, err := os.Lstat(p.ws.Top); err == nil {
 		return taken(p.ws.Top)
 	}
-	if err := os.Rename(p.making, p.ws.Top); err != nil {
+	if err := takePlace(p, p.making); err != nil {
 		return err
 	}
 	return p.k.step("settled")

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	randv2 "math/rand/v2"
 	"os"
 	"os/exec"
@@ -20,6 +21,8 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/tool/files"
+	"github.com/troupe-dev/troupe/internal/workspace/git"
 )
 
 // livesIn makes the test binary a process that makes, uses and ends workspaces in a folder until it is killed.
@@ -119,14 +122,19 @@ func (l *life) note(d *deed) error {
 	return errors.Join(err, os.Rename(path+".new", path))
 }
 
-// forEver begins one workspace after the other in each slot, behind what was left in the middle.
+// forEver begins one workspace after the other in each slot, behind what was left in the middle. Every git that is run,
+// the agents' own too, has the file open that it was given.
 func forEver(ctx context.Context, home string) error {
 	errs := make(chan error)
 	var folder sync.Mutex
+	const first = 3 // of the files that a process is given
+	syscall.CloseOnExec(first)
+	left := os.NewFile(first, "left")
+	ctx = git.Keeping(ctx, left)
 	for slot := range slots {
 		go func() {
 			l := newLife(home)
-			l.slot, l.aloud, l.folder = slot, true, &folder
+			l.slot, l.aloud, l.folder, l.given = slot, true, &folder, []*os.File{left}
 			for n := 0; ; n++ {
 				if err := l.one(ctx, fmt.Sprintf("agent-%d-%d", slot, n)); err != nil {
 					errs <- err
@@ -317,16 +325,64 @@ func (l *life) merged(ctx context.Context, ws troupe.Workspace) error {
 			return errors.Join(err, fmt.Errorf("conflicts: %+v", m.Conflicts))
 		}
 		l.tell("computed")
+		files.Sweep(l.dir) // of what a merge that was killed has left beside the files, as whoever merges does first
 		_, err = Apply(l.dir, m.Changes)
 		l.tell("applied")
 		return err
 	})
 }
 
+// TestLooksWhenStill: whether all is whole is judged when the gits that a killed process left have ended. Red before:
+// "missing commit", of one that an agent's git had made while `git fsck` was looking.
+func TestLooksWhenStill(t *testing.T) {
+	t.Parallel()
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t)
+	if err := os.Mkdir(filepath.Join(b.home, "deeds"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	began, ended := filepath.Join(b.home, "began"), filepath.Join(b.home, "ended")
+	bin := filepath.Join(b.home, "bin")
+	// An agent's git that makes its commit between fsck's look at the objects and the one at the refs: a pipe is among
+	// these, and who reads them waits there. If nobody looks, it makes none.
+	put(t, filepath.Join(bin, "git"), `#!/bin/sh
+if [ "$1" != commit ]; then
+	exec `+git+` "$@"
+fi
+pipe=.git/refs/aaa/pipe
+mkdir .git/refs/aaa && mkfifo $pipe && : > `+began+`
+timeout 2 sh -c 'pipe=$1; shift; exec 7> $pipe && rm $pipe && "$@" && `+git+` rev-parse HEAD >&7' sh $pipe `+git+` "$@"
+rm -f $pipe
+: > `+ended+`
+`)
+	if err := os.Chmod(filepath.Join(bin, "git"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd, _, left := b.live("PATH=" + bin + ":" + os.Getenv("PATH"))
+	err = retry(t.Context(), time.Minute, func() (bool, error) { return !there(began), nil })
+	if err != nil || !there(began) {
+		t.Errorf("git did not begin: %v", err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	if there(ended) {
+		t.Fatal("git ended before its process")
+	}
+	if agents := b.wholeNow(left); agents == 0 || !there(ended) {
+		t.Errorf("%d repositories of agents; git had ended: %v", agents, there(ended))
+	}
+}
+
 // TestReallyKilled kills processes that make, save, end and merge workspaces, at moments that a seed draws, with the
 // git that they run or without it: each second time in the middle of the phase whose turn it is, until each of the five
-// was hit. After each kill every repository is whole, the agents' own and the keepers' included, and a ref of a keeper
-// or of the caller has each line that was saved. In the end whatever a process had written is in a kept ref of the
+// was hit. After each kill a ref of a keeper or of the caller has each line that was saved, whatever gits of the killed
+// process are at work still, and once they have ended every repository is whole, the agents' own and the keepers'
+// included. In the end whatever a process had written is in a kept ref of the
 // caller's, and what was merged is in its folder. TROUPE_ALL_WORKTREES=1 has 200 kills, TROUPE_KILLS_SEED repeats a run
 // as far as moments can be repeated.
 func TestReallyKilled(t *testing.T) {
@@ -366,15 +422,16 @@ func TestReallyKilled(t *testing.T) {
 		}
 		group := rng.IntN(2) == 0
 		var at []string
+		var left *os.File
 		if want == "" {
-			at = b.killOne(group, rng.IntN(60), "", time.Duration(rng.IntN(15_000))*time.Microsecond)
+			at, left = b.killOne(group, rng.IntN(60), "", time.Duration(rng.IntN(15_000))*time.Microsecond)
 		} else {
-			at = b.killOne(group, rng.IntN(4), want, time.Duration(rng.IntN(5_000))*time.Microsecond)
+			at, left = b.killOne(group, rng.IntN(4), want, time.Duration(rng.IntN(5_000))*time.Microsecond)
 		}
 		for _, phase := range at {
 			hit[phase]++
 		}
-		agents += b.wholeNow()
+		agents += b.wholeNow(left)
 		if n%3 == 2 {
 			b.git(b.dir, "gc", "-q", "--prune=now")
 		}
@@ -390,19 +447,10 @@ func TestReallyKilled(t *testing.T) {
 }
 
 // killOne has a process live, kills it a while after it has told of so many steps, of those that begin a phase if one
-// is wanted, and says in which phases its slots were.
-func (b *bench) killOne(group bool, steps int, phase string, after time.Duration) (at []string) {
+// is wanted, and says in which phases its slots were. What is left comes to its end when its gits have.
+func (b *bench) killOne(group bool, steps int, phase string, after time.Duration) (at []string, left *os.File) {
 	b.t.Helper()
-	cmd := exec.CommandContext(b.t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), livesIn+"="+b.home)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	cmd, out, left := b.live()
 	victim := cmd.Process.Pid
 	if group {
 		victim = -victim
@@ -433,15 +481,40 @@ func (b *bench) killOne(group bool, steps int, phase string, after time.Duration
 	if err := cmd.Wait(); err == nil {
 		b.t.Error("it was not killed")
 	}
-	return slices.DeleteFunc(was, func(phase string) bool { return phase == "" })
+	return slices.DeleteFunc(was, func(phase string) bool { return phase == "" }), left
+}
+
+// live begins a process that tells what it does. What is left of it can be read until it and all its gits have ended.
+func (b *bench) live(environ ...string) (cmd *exec.Cmd, told io.Reader, left *os.File) {
+	b.t.Helper()
+	cmd = exec.CommandContext(b.t.Context(), os.Args[0])
+	cmd.Env = slices.Concat(os.Environ(), []string{livesIn + "=" + b.home}, environ)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	told, err := cmd.StdoutPipe()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	left, open, err := os.Pipe()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	cmd.ExtraFiles = []*os.File{open}
+	if err := errors.Join(cmd.Start(), open.Close()); err != nil {
+		b.t.Fatal(err)
+	}
+	return cmd, told, left
 }
 
 // wholeNow holds every repository to what must be so directly after a kill, and says how many were agents' own.
-func (b *bench) wholeNow() (agents int) {
+//
+// `git fsck` reads the objects first and the refs and their logs then: of a repository that a git is at work in it calls
+// missing what came between the two. So it looks when all gits of the killed process have ended; what was saved has to
+// be there at once.
+func (b *bench) wholeNow(left *os.File) (agents int) {
 	b.t.Helper()
-	b.fsck(filepath.Join(b.dir, ".git"))
 	l := newLife(b.home)
 	l.t = b.t
+	repositories := []string{filepath.Join(b.dir, ".git")}
 	var handed []string
 	for _, name := range l.names() {
 		d, err := l.read(name)
@@ -450,7 +523,7 @@ func (b *bench) wholeNow() (agents int) {
 			continue
 		}
 		if own := filepath.Join(d.Workspace.Top, ".git"); there(own) {
-			b.fsck(own)
+			repositories = append(repositories, own)
 			agents++
 		}
 		keeper := filepath.Join(b.k.data, string(d.Workspace.Owner), "repo.git")
@@ -458,11 +531,19 @@ func (b *bench) wholeNow() (agents int) {
 		case d.Closed:
 			handed = append(handed, d.Lines...)
 		case d.Base != nil:
-			b.fsck(keeper)
 			b.has(keeper, d.Lines)
+			repositories = append(repositories, keeper)
 		}
 	}
 	b.has(b.dir, handed)
+	err := left.SetReadDeadline(time.Now().Add(time.Minute))
+	if err == nil {
+		_, err = io.Copy(io.Discard, left)
+	}
+	if err = errors.Join(err, left.Close()); err != nil {
+		b.t.Fatalf("a git outlives its process for a minute: %v", err)
+	}
+	b.fsck(repositories...)
 	return agents
 }
 

@@ -171,6 +171,30 @@ func (k *Keeper) apart(ws troupe.Workspace) error {
 	return nil
 }
 
+// belowTries is how often the folders above a workspace are made for one thing to do in them.
+const belowTries = 100
+
+// below does something in the folders above a workspace. While they are empty the end of another one removes them.
+func below(p place, do func() error) error {
+	for try := 1; ; try++ {
+		err := p.parents()
+		if err == nil {
+			err = p.k.step("above")
+		}
+		if err == nil {
+			err = do()
+		}
+		if try == belowTries || !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+}
+
+// takePlace gives a folder the name of the workspace.
+func takePlace(p place, from string) error {
+	return below(p, func() error { return os.Rename(from, p.ws.Top) })
+}
+
 // parents makes the folders above a workspace.
 func (p place) parents() error {
 	if err := os.MkdirAll(p.k.folders, 0o700); err != nil {

@@ -20,5 +20,5 @@ func (p place) putBack() error {
 	if _, err := os.Lstat(p.ws.Top); err == nil {
 		return nil // made anew meanwhile: both stay
 	}
-	return os.Rename(p.leave, p.ws.Top)
+	return takePlace(p, p.leave)
 }

@@ -22,6 +22,8 @@ type bench struct {
 	k    *Keeper
 	home string
 	dir  string // the caller's folder
+	// given are files that every git of an agent or person has open.
+	given []*os.File
 }
 
 func newBench(t testing.TB) *bench {
@@ -68,7 +70,7 @@ func (b *bench) git(dir string, args ...string) string {
 
 func (b *bench) try(dir string, args ...string) (string, error) {
 	cmd := exec.Command("git", args...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.ExtraFiles = dir, b.given
 	cmd.Env = append(b.environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.com",
 		"GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.com", "GIT_ALLOW_PROTOCOL=file")
 	out, err := cmd.CombinedOutput()

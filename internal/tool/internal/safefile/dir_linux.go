@@ -185,6 +185,10 @@ func (d *fdDir) symlink(to, name string) error {
 	return d.wrap("symlink", name, unix.Symlinkat(to, d.fd, name))
 }
 
+func (d *fdDir) rmdir(name string) error {
+	return d.wrap("remove", name, unix.Unlinkat(d.fd, name, unix.AT_REMOVEDIR))
+}
+
 func (d *fdDir) remove(name string) error {
 	return d.wrap("remove", name, unix.Unlinkat(d.fd, name, 0))
 }

@@ -97,4 +97,6 @@ func (d *rootDir) symlink(to, name string) error { return d.root.Symlink(to, nam
 
 func (d *rootDir) remove(name string) error { return d.root.Remove(name) }
 
+func (d *rootDir) rmdir(name string) error { return d.root.Remove(name) }
+
 func (d *rootDir) Close() error { return d.root.Close() }

@@ -347,10 +347,46 @@ func (f *Folder) Replace(temp, name string) error { return f.put(temp, name, tru
 // Add gives a file of Temp its name; fs.ErrExist if there is something of that name.
 func (f *Folder) Add(temp, name string) error { return f.put(temp, name, false) }
 
-// linker is a folder that can have links.
+// linker is a folder that can have links, and lose folders.
 type linker interface {
 	readlink(name string) (string, error)
 	symlink(to, name string) error
+	rmdir(name string) error
+}
+
+// Vacate removes the folder of a name, if there is one. All in it are folders, with nothing else in these, or the first
+// that is not ends it.
+func (f *Folder) Vacate(name string) error {
+	info, err := f.lstat(name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	l, ok := f.dir.(linker)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	d, err := f.sub(name)
+	if err != nil {
+		return err
+	}
+	in := &Folder{dir: d, path: filepath.Join(f.path, name)}
+	defer in.Close() //nolint:errcheck // only a handle
+	list, err := in.List(-1)
+	for _, e := range list {
+		if err == nil && !e.IsDir() {
+			err = ErrFolder
+		}
+		if err == nil {
+			err = in.Vacate(e.Name())
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return l.rmdir(name)
 }
 
 // Link says where a link leads; "" and no error if none stands at that name.
