@@ -57,7 +57,7 @@ func (s serving) Begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err
 	}
 	if !s.h.Has(cwd) {
 		if s.caller.Relayed { // two that each take the other for one that has it would ask for ever
-			return begun, unableToCheckOut(b, s.h.without(cwd, nil))
+			return begun, s.h.unableToCheckOut(b, s.h.without(cwd, nil))
 		}
 		return s.h.beginThere(ctx, s.caller, cwd, b)
 	}
@@ -89,9 +89,14 @@ func (s serving) Begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err
 }
 
 // unableToCheckOut says of a repository that no process takes one.
-func unableToCheckOut(b wire.Begin, err error) error {
-	if b.Repo == "" || !errors.Is(err, errNoWorker) {
+func (h *Host) unableToCheckOut(b wire.Begin, err error) error {
+	switch {
+	case b.Repo == "" || !errors.Is(err, errNoWorker):
 		return err
+	case h.o.TakesRepositories:
+		return &troupe.UserError{Problem: "no worker checks repositories out in " + h.o.Checkouts,
+			Hint: "Its admin starts one with --git-host, too, and with the same TROUPE_HOME: checkouts lie beside that.",
+			Code: troupe.ExitUsage, Err: err}
 	}
 	return &troupe.UserError{Problem: "this server takes no repositories",
 		Hint: "Its admin lists hosts: troupe serve --git-host github.com. Or name one of its folders with --cwd.",
@@ -105,7 +110,7 @@ func (h *Host) beginThere(ctx context.Context, c troupe.Caller, cwd string, b wi
 	for {
 		w, err := h.pick(ctx, cwd, silent)
 		if err != nil {
-			return wire.Begun{}, unableToCheckOut(b, err)
+			return wire.Begun{}, h.unableToCheckOut(b, err)
 		}
 		begun, err := h.beginAt(ctx, c, w, b)
 		switch {

@@ -134,8 +134,10 @@ type Options struct {
 	Folders []string
 	// Checkouts is the folder of repositories that were checked out: Folders has it where this process checks any out.
 	// CheckOut has the repository of a new session checked out, so that it begins in a folder.
-	Checkouts string
-	CheckOut  func(ctx context.Context, b wire.Begin) (wire.Begin, error)
+	// TakesRepositories: hosts are listed from which some process of the server takes them.
+	Checkouts         string
+	TakesRepositories bool
+	CheckOut          func(ctx context.Context, b wire.Begin) (wire.Begin, error)
 	// Dial reaches another process, for a caller.
 	Dial func(socket string, c troupe.Caller) Peer
 }

@@ -272,7 +272,7 @@ func (h *Hooks) takeIn(ctx context.Context, p plan, id string, d wire.Delivery) 
 		}
 	}
 	a := arrival{At: h.now().UTC(), Delivery: p.keyOf(id)}
-	if a.Root, err = p.rootOf(id); err != nil {
+	if a.Root, err = p.rootOf(p.signed(id, d.Body)); err != nil {
 		return out, err
 	}
 	out.Session = a.Root
@@ -412,6 +412,15 @@ func (h *Hooks) firstID(ctx context.Context, p plan, id string, body []byte) (st
 func (p plan) keyOf(id string) string {
 	sum := sha256.Sum256([]byte("delivery\x00" + p.Hook.Salt + "\x00" + id))
 	return p.Name + "/" + hex.EncodeToString(sum[:])
+}
+
+// signed is what a delivery is known by for good: its body where the signature is over that alone, so that no id which
+// a stranger makes up begins another run, however long ago the first one was.
+func (p plan) signed(id string, body []byte) string {
+	if p.Hook.Signed == wire.SignedGitHub {
+		return "body\x00" + string(body)
+	}
+	return id
 }
 
 func (p plan) rootOf(id string) (troupe.SessionID, error) {

@@ -269,6 +269,29 @@ func TestDeliveredAgain(t *testing.T) {
 	}
 }
 
+// TestDeliveredLongAgo: a body whose signature is over nothing else begins nothing a second time under an id that was
+// made up, though the first delivery is forgotten.
+func TestDeliveredLongAgo(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		secret := w.hook(wire.WebhookTerms{Signed: wire.SignedGitHub})
+		deliver := func(id, body string) wire.Delivered {
+			t.Helper()
+			out := w.delivers(w.signed(wire.SignedGitHub, secret, id, body))
+			k := w.keep(true)
+			pass(2 * time.Second)
+			k.Close()
+			return out
+		}
+		first := deliver("d1", `{"a":1}`)
+		pass(keptFor + time.Hour)
+		deliver("d2", `{"a":2}`) // the first one is swept
+		if again := deliver("made-up", `{"a":1}`); again.Session != first.Session || again.Again {
+			t.Errorf("%+v, and long after that %+v", first, again)
+		}
+		w.wantHooked(2)
+	})
+}
+
 // TestDeliveredKills: a process that is killed at any moment of a delivery leaves what begins once, if its sender was
 // told so or delivers again.
 func TestDeliveredKills(t *testing.T) {
