@@ -136,7 +136,8 @@ func TestRepository(t *testing.T) {
 	}
 
 	// What was discarded is not pushed with the work of another that has its name.
-	says(far.troupe(append(model, "-p", "write it", "--repo", url, "--name", "gone", "--worktree=again")...), 0, "written")
+	says(far.troupe(append(model, "-p", "write it", "--repo", url, "--name", "gone", "--worktree=again")...), 0,
+		"written")
 	says(far.troupe("push", "again", "--branch", "draft"), 0, "as branch draft")
 	says(far.troupe("worktrees", "prune", "again", "--discard", "-y"), 0, "again")
 	says(far.troupe(append(model, "-p", "write more", "--repo", url, "--name", "next", "--worktree=again")...), 0,

@@ -76,7 +76,8 @@ func TestPushIsOfItsWork(t *testing.T) {
 	if _, err := c.Push(t.Context(), folder, on, "second", "feature"); err != nil {
 		t.Errorf("what goes on from it: %v", err)
 	}
-	for _, name := range []string{"HEAD", "a/HEAD", "@", "-f", "a/-f", "+new", "refs/heads/main", "*", "a..b", "a b", ""} {
+	for _, name := range []string{"HEAD", "a/HEAD", "@", "-f", "a/-f", "+new", "refs/heads/main", "*", "a..b", "a b",
+		""} {
 		if _, err := c.Push(t.Context(), folder, one, "first", name); err == nil ||
 			!strings.Contains(err.Error(), "no name of a branch") {
 			t.Errorf("as %q: %v", name, err)
@@ -131,14 +132,16 @@ func TestTreeBomb(t *testing.T) {
 		tree = strings.TrimSpace(string(out))
 		entry = "040000 tree " + tree
 	}
-	checkouttest.Git(t, repo, "update-ref", "refs/heads/main", checkouttest.Git(t, repo, "commit-tree", "-m", "m", tree))
+	checkouttest.Git(t, repo, "update-ref", "refs/heads/main",
+		checkouttest.Git(t, repo, "commit-tree", "-m", "m", tree))
 	if _, err := at(t, s, "", s.Host()).Make(t.Context(), checkout.Source{URL: url}); err == nil ||
 		!strings.Contains(err.Error(), "more than 1048576 files") {
 		t.Errorf("made: %v", err)
 	}
 }
 
-// TestEndless: a remote that names branches without end is not listened to for longer than a bound, and keeps no memory.
+// TestEndless: a remote that names branches without end is not listened to for longer than a bound, and keeps no
+// memory.
 func TestEndless(t *testing.T) {
 	t.Parallel()
 	s := checkouttest.Serve(t)

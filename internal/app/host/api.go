@@ -95,7 +95,8 @@ func (h *Host) unableToCheckOut(b wire.Begin, err error) error {
 		return err
 	case h.o.TakesRepositories:
 		return &troupe.UserError{Problem: "no worker checks repositories out in " + h.o.Checkouts,
-			Hint: "Its admin starts one with --git-host, too, and with the same TROUPE_HOME: checkouts lie beside that.",
+			Hint: "Its admin starts one with --git-host, too, and with the same TROUPE_HOME: checkouts lie beside " +
+				"that.",
 			Code: troupe.ExitUsage, Err: err}
 	}
 	return &troupe.UserError{Problem: "this server takes no repositories",

@@ -340,9 +340,10 @@ type seen struct {
 	at      time.Time
 }
 
-// glance says how a tree stands, with a look at the database where that may have changed. Most trees are at rest, here or
-// elsewhere. What this process has is known to it. What another one has, and what works in folders that others have, is
-// looked at anew when its record has changed, when that process is dead, and after a while: it may have let go of it.
+// glance says how a tree stands, with a look at the database where that may have changed. Most trees are at rest, here
+// or elsewhere. What this process has is known to it. What another one has, and what works in folders that others have,
+// is looked at anew when its record has changed, when that process is dead, and after a while: it may have let go of
+// it.
 func (h *Host) glance(ctx context.Context, root troupe.SessionID, r store.Record, now time.Time) (Stand, error) {
 	was, known := h.seen[root]
 	if s, held := h.o.Trees.Held(root); held && known {

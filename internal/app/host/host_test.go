@@ -59,7 +59,8 @@ type call struct {
 }
 
 func newWorld() *world {
-	return &world{stands: map[troupe.SessionID]Standing{}, cwd: "/src/a", owner: "other", dead: map[troupe.OwnerID]bool{},
+	return &world{stands: map[troupe.SessionID]Standing{}, cwd: "/src/a", owner: "other",
+		dead:  map[troupe.OwnerID]bool{},
 		waits: troupe.ErrFenced}
 }
 
@@ -322,8 +323,9 @@ func TestTakesUp(t *testing.T) {
 	})
 }
 
-// TestGlances: a tree that this process has, that another living one has, or that works in a folder which others have, is
-// not looked at in the database each second, but once in a while; at once when its record changes or that process dies.
+// TestGlances: a tree that this process has, that another living one has, or that works in a folder which others have,
+// is not looked at in the database each second, but once in a while; at once when its record changes or that process
+// dies.
 func TestGlances(t *testing.T) {
 	in(t, func(t *testing.T, h *Host, w *world, s *memstore.Store) {
 		if err := h.want(t.Context(), tree); err != nil {

@@ -179,7 +179,8 @@ func (h *Host) is(w announced) bool {
 // without says that no worker has a folder.
 func (h *Host) without(cwd string, all []announced) error {
 	if h.o.Checkouts != "" && cwd != h.o.Checkouts && troupe.Within(cwd, h.o.Checkouts) {
-		return &troupe.UserError{Problem: "the checkout " + cwd + " is not there: it was removed, or is on another machine",
+		return &troupe.UserError{Problem: "the checkout " + cwd +
+			" is not there: it was removed, or is on another machine",
 			Hint: "Begin anew with --repo, or start the worker of the machine that has it.", Err: errNoWorker}
 	}
 	hint := "Start one: troupe worker --folder " + cwd

@@ -33,8 +33,8 @@ type Runner struct {
 	In       io.Reader // what it reads; nil: nothing. For one call
 	Err      io.Writer // gets what it writes beside its output, too; nil: nothing does
 	Start    Start     // starts it; nil: it has its user's rights
-	// Memory bounds what it and each program that it starts may keep in memory, where the system can; 0: nothing does. It
-	// does not count with Start.
+	// Memory bounds what it and each program that it starts may keep in memory, where the system can; 0: nothing does.
+	// It does not count with Start.
 	Memory uint64
 }
 

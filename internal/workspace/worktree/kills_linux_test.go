@@ -507,9 +507,9 @@ func (b *bench) live(environ ...string) (cmd *exec.Cmd, told io.Reader, left *os
 
 // wholeNow holds every repository to what must be so directly after a kill, and says how many were agents' own.
 //
-// `git fsck` reads the objects first and the refs and their logs then: of a repository that a git is at work in it calls
-// missing what came between the two. So it looks when all gits of the killed process have ended; what was saved has to
-// be there at once.
+// `git fsck` reads the objects first and the refs and their logs then: of a repository that a git is at work in it
+// calls missing what came between the two. So it looks when all gits of the killed process have ended; what was saved
+// has to be there at once.
 func (b *bench) wholeNow(left *os.File) (agents int) {
 	b.t.Helper()
 	l := newLife(b.home)
