@@ -36,7 +36,7 @@ import (
 //	deliver STATUS URL HOW ID FILE [HEADER VALUE]
 //	                     post a file to a webhook, signed with $SECRET, and demand a status (see cmdDeliver)
 //	receive NAME STATUS  start a program that is told what happens and answers so, at $NAME
-//	received NAME COUNT REGEXP
+//	received NAME COUNT REGEXP [once]
 //	                     go on when so many different notices came that match, signed with $SECRET (see cmdReceived)
 func TestScripts(t *testing.T) {
 	t.Parallel()

@@ -106,8 +106,13 @@ func (t *Teller) Tell(ctx context.Context, n host.News) error {
 		return nil
 	}
 	all, err := t.current(ctx, n.Leaves)
-	all = slices.DeleteFunc(slices.Clone(all), func(x target) bool { return x.Stopped != "" })
 	if err != nil || len(all) == 0 || t.looksAt(n) {
+		return err
+	}
+	all, err = t.current(ctx, true) // what is told now is not looked at again for one that is new
+	all = slices.DeleteFunc(slices.Clone(all), func(x target) bool { return x.Stopped != "" })
+	if err != nil {
+		t.Changed(n.Root)
 		return err
 	}
 	for {
