@@ -307,8 +307,8 @@ func TestFolderAndResult(t *testing.T) {
 	}
 }
 
-// TestKilled: whatever write a process is killed behind or before, what happened is delivered by the next one, under one
-// id, and delivered once where the try was not cut off.
+// TestKilled: whatever write a process is killed behind or before, what happened is delivered by the next one, and once
+// where the try was not cut off.
 func TestKilled(t *testing.T) {
 	killed := errors.New("killed")
 	for n := 1; ; n++ {
@@ -337,7 +337,7 @@ func TestKilled(t *testing.T) {
 		w.looks(second)
 		again := len(w.told())
 		if tries > 1 || tries+again == 0 || tries+again > 1 && !strings.HasPrefix(where, kindLetter+" ") {
-			t.Errorf("killed at write %d, of %s: told %d times, and %d times by the next process", n, where, tries, again)
+			t.Errorf("killed at write %d, of %s: told %d times, and %d times by the next one", n, where, tries, again)
 		}
 		if x := w.chat(); x.Waiting != 0 || x.Dead != 0 {
 			t.Errorf("killed at write %d: %+v", n, x)
@@ -385,6 +385,91 @@ func TestTogether(t *testing.T) {
 	}
 	if len(ids) != 21 {
 		t.Errorf("%d came", len(ids))
+	}
+}
+
+// TestSameMoment: a process that is about to write a letter when another one has delivered it writes none.
+func TestSameMoment(t *testing.T) {
+	w := newWorld(t)
+	w.set(wire.TargetTerms{})
+	w.session(tree, "", "fix", troupe.Completed)
+	one, before := w.teller("one", w.db), false
+	two := w.teller("two", breaking{w.db, func(r store.Record) error {
+		if r.Kind == kindLetter && !before {
+			before = true
+			w.tells(one)
+			w.looks(one)
+		}
+		return nil
+	}})
+	w.tells(two)
+	w.looks(two)
+	if all := w.told(); len(all) != 1 || !before {
+		t.Errorf("told %v", all)
+	}
+	w.passes(time.Hour)
+	w.looks(two)
+	if left, err := w.db.Records(t.Context(), kindLetter, "", 0); err != nil || len(left) > 0 {
+		t.Errorf("left %v %v", left, err)
+	}
+}
+
+// TestAsked: a request that waits is told once, without its words; one of before the target is not.
+func TestAsked(t *testing.T) {
+	w := newWorld(t)
+	w.session(tree, "", "fix")
+	p := w.teller("one", w.db)
+	ask := func(id troupe.RequestID) {
+		t.Helper()
+		if err := w.db.Update(t.Context(), tree, func(tx store.Tx) error {
+			return tx.PutRequest(troupe.Request{ID: id, Root: tree, Session: tree, Opened: w.now(),
+				RequestBody: troupe.RequestBody{Kind: troupe.RequestPermission, Action: "rm -rf /"}})
+		}); err != nil {
+			t.Fatal(err)
+		}
+		p.Changed(tree)
+	}
+	ask("old")
+	w.passes(time.Minute)
+	w.set(wire.TargetTerms{})
+	ask("r1")
+	for range 2 {
+		w.tells(p)
+		w.looks(p)
+	}
+	ask("r2")
+	w.tells(p)
+	w.looks(p)
+	all := w.told()
+	if len(all) != 2 || !strings.Contains(all[0].body, `"request":"r1","kind":"permission"`) ||
+		!strings.Contains(all[1].body, `"request":"r2"`) || strings.Contains(fmt.Sprint(all), "rm -rf") {
+		t.Errorf("told %v", all)
+	}
+}
+
+// TestBounded: of too many that wait the last are given up, and of too many that were given up the oldest go.
+func TestBounded(t *testing.T) {
+	w := newWorld(t)
+	w.set(wire.TargetTerms{})
+	p := w.teller("one", w.db)
+	x, err := p.current(t.Context(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range mostDead + 4 {
+		l := letter{ID: fmt.Sprint("msg_", i), Salt: x[0].Salt, At: w.now().Add(time.Duration(i))}
+		if _, err := putJSON(t.Context(), w.db, store.Record{Kind: kindDead, Key: l.key(x[0])}, l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.passes(time.Second)
+	w.session(tree, "", "fix", troupe.Completed)
+	p.waiting["chat"] = mostWaiting
+	w.tells(p)
+	w.looks(p)
+	if x := w.chat(); x.Dead != mostDead || x.Dropped != 5 || x.Waiting != 0 || len(w.told()) > 0 ||
+		x.Letters[0].Why != "too many notices waited to be delivered" {
+		t.Errorf("%d dead, %d dropped, %d wait: %+v", x.Dead, x.Dropped, x.Waiting, x.Letters[0])
 	}
 }
 
@@ -514,7 +599,8 @@ func TestAnswers(t *testing.T) {
 	w.mu.Lock()
 	w.answer = func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 	w.mu.Unlock()
-	if try, err := w.targets().Test(t.Context(), "chat"); err != nil || try.Why == "" || strings.Contains(try.Why, "hidden") {
+	try, err = w.targets().Test(t.Context(), "chat")
+	if err != nil || try.Why == "" || strings.Contains(try.Why, "hidden") {
 		t.Errorf("%+v %v", try, err)
 	}
 }
@@ -584,11 +670,13 @@ func TestParkedAndMissed(t *testing.T) {
 			version = r.Version
 		}
 		if _, err := w.db.PutRecord(t.Context(), store.Record{Kind: "schedule", Key: key, Version: version,
-			Value: []byte(`{"every_ms":3600000,"begin":{"cwd":"/src/a"},"by":"ann","misses":[` + misses + `]}`)}); err != nil {
+			Value: []byte(`{"every_ms":3600000,"begin":{"cwd":"/src/a"},"by":"ann","misses":[` + misses +
+				`]}`)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	one, two := `{"n":1,"at":"2026-11-28T12:00:01Z","why":"no process KEY"}`, `{"n":2,"at":"2026-11-28T13:00:01Z","why":"two"}`
+	one := `{"n":1,"at":"2026-11-28T12:00:01Z","why":"no process KEY"}`
+	two := `{"n":2,"at":"2026-11-28T13:00:01Z","why":"two"}`
 	plan("triage", one)
 	for range 2 {
 		w.passes(plansEvery)
@@ -628,7 +716,8 @@ func TestRemoved(t *testing.T) {
 // TestRefused: nothing is sent to addresses that are not public and not listed, and no connection is begun.
 func TestRefused(t *testing.T) {
 	w := newWorld(t)
-	for _, address := range []string{"http://127.0.0.1:9/", "https://127.0.0.1:9/", "https://[::1]/", "https://10.1.2.3/",
+	for _, address := range []string{"http://127.0.0.1:9/", "https://127.0.0.1:9/", "https://[::1]/",
+		"https://10.1.2.3/",
 		"https://169.254.169.254/latest", "https://192.168.1.1/", "https://[fd00::1]/", "http://example.com/",
 		"https://user@example.com/", "ftp://example.com/", "https://2130706433/", "https://example.com:22/",
 		"http://" + w.at + "@example.com/"} {

@@ -1,20 +1,20 @@
 // Package notice tells programs elsewhere what happens at a server: it posts notices to targets that admins set up,
 // signed as Standard Webhooks says.
 //
-// What is told follows from what stands: ends from the logs of sessions, requests and parked trees from their rows, runs
-// that did not begin from the plans of schedules and webhooks. How far a tree was told of stands in a record of it. A
-// letter, the record of a notice to one target, is written before that record moves on, under a key that follows from
-// what it tells: whoever is killed between the two leaves what the next look writes again, as the same letter. The row
-// of a tree that is kept going is not forgotten before all of it is told.
+// What is told follows from what stands: ends from the logs of sessions, requests and parked trees from their rows,
+// runs that did not begin from the plans of schedules and webhooks. How far a tree was told of stands in a record of
+// it. A letter, the record of a notice to one target, is written before that record moves on, under a key that follows
+// from what it tells: whoever is killed between the two leaves what the next look writes again, as the same letter. The
+// row of a tree that is kept going is not forgotten before all of it is told.
 //
 // A letter is delivered by the process that is first to write its claim into it; the claim of a dead process is free. A
 // try whose outcome could not be written is made again, under the same id: receivers drop what they know. After the
 // last try a letter is dead: it is kept, and an admin has it delivered again.
 //
-// A Teller has a goroutine that looks, and for each target up to mostAtOnce that deliver, so that one that is slow keeps
-// no other waiting. Close ends all of them and waits. Tell is called by the host, of trees that this process has and of
-// those that none has; it only writes records. Targets may be used from several goroutines, in any process that has the
-// records.
+// A Teller has a goroutine that looks, and for each target up to mostAtOnce that deliver, so that one that is slow
+// keeps no other waiting. Close ends all of them and waits. Tell is called by the host, of trees that this process has
+// and of those that none has; it only writes records. Targets may be used from several goroutines, in any process that
+// has the records.
 package notice
 
 import (
