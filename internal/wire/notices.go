@@ -77,7 +77,7 @@ type TargetChanged struct {
 
 // Replay has notices that were given up be delivered.
 type Replay struct {
-	ID string `json:"id,omitempty" maxLength:"100" doc:"The notice; without it, all of the target"`
+	Notice string `json:"notice,omitempty" maxLength:"100" doc:"Its webhook-id; without it, all of the target"`
 }
 
 // Replayed answers it.

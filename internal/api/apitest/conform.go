@@ -284,7 +284,7 @@ func asks() []ask {
 			return a.Server().Targets().TestTarget(ctx, name)
 		})
 		add("ReplayTarget", func(ctx context.Context, a api.API) (any, error) {
-			return a.Server().Targets().ReplayTarget(ctx, name, wire.Replay{ID: "msg_<1>"})
+			return a.Server().Targets().ReplayTarget(ctx, name, wire.Replay{Notice: "msg_<1>"})
 		})
 	}
 	// The request is there, is answered, and is there no more.

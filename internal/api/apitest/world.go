@@ -871,5 +871,5 @@ func (w targets) TestTarget(_ context.Context, name string) (wire.NoticeTry, err
 }
 
 func (w targets) ReplayTarget(_ context.Context, name string, r wire.Replay) (wire.Replayed, error) {
-	return wire.Replayed{Notices: 2}, schedules(w).plan("replay target "+r.ID, name)
+	return wire.Replayed{Notices: 2}, schedules(w).plan("replay target "+r.Notice, name)
 }

@@ -505,7 +505,7 @@ func TestRetries(t *testing.T) {
 		t.Errorf("told %v", all)
 	}
 	w.answers(http.StatusOK)
-	if _, err := w.targets().Replay(t.Context(), "chat", wire.Replay{ID: "none"}); !errors.Is(err, troupe.ErrNotFound) {
+	if _, err := w.targets().Replay(t.Context(), "chat", wire.Replay{Notice: "none"}); !errors.Is(err, troupe.ErrNotFound) {
 		t.Error(err)
 	}
 	out, err := w.targets().Replay(t.Context(), "chat", wire.Replay{})

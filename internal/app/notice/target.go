@@ -289,7 +289,7 @@ func (t *Targets) Replay(ctx context.Context, name string, q wire.Replay) (out w
 	}
 	for _, r := range all {
 		l, lerr := letterOf(r)
-		if lerr != nil || q.ID != "" && l.ID != q.ID {
+		if lerr != nil || q.Notice != "" && l.ID != q.Notice {
 			continue
 		}
 		l.Tries, l.Next, l.Claim, l.Status, l.Why = 0, time.Time{}, nil, 0, ""
@@ -306,8 +306,8 @@ func (t *Targets) Replay(ctx context.Context, name string, q wire.Replay) (out w
 			return out, err
 		}
 	}
-	if q.ID != "" && out.Notices == 0 {
-		err = &troupe.UserError{Problem: fmt.Sprintf("%s has given up no notice %.100q", name, q.ID),
+	if q.Notice != "" && out.Notices == 0 {
+		err = &troupe.UserError{Problem: fmt.Sprintf("%s has given up no notice %.100q", name, q.Notice),
 			Hint: "`troupe notify show " + name + "` lists them.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
 	}
 	return out, err

@@ -145,7 +145,7 @@ func newNotifyReplay(c *console.Console) *cobra.Command {
 		RunE: inHome(c, func(ctx context.Context, a api.API, args []string) error {
 			var r wire.Replay
 			if len(args) > 1 {
-				r.ID = args[1]
+				r.Notice = args[1]
 			}
 			out, err := a.Server().Targets().ReplayTarget(ctx, args[0], r)
 			if err != nil {
