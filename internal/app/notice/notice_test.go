@@ -505,7 +505,8 @@ func TestRetries(t *testing.T) {
 		t.Errorf("told %v", all)
 	}
 	w.answers(http.StatusOK)
-	if _, err := w.targets().Replay(t.Context(), "chat", wire.Replay{Notice: "none"}); !errors.Is(err, troupe.ErrNotFound) {
+	_, err := w.targets().Replay(t.Context(), "chat", wire.Replay{Notice: "none"})
+	if !errors.Is(err, troupe.ErrNotFound) {
 		t.Error(err)
 	}
 	out, err := w.targets().Replay(t.Context(), "chat", wire.Replay{})
@@ -703,12 +704,18 @@ func TestRemoved(t *testing.T) {
 	w.session(tree, "", "fix", troupe.Completed)
 	p := w.teller("one", w.db)
 	w.tells(p)
+	w.looks(p)
+	if len(w.told()) != 1 {
+		t.Error("it was not told")
+	}
+	w.ends(w.read(tree), troupe.Completed)
+	w.tells(p)
 	if err := w.targets().Remove(t.Context(), "chat"); err != nil {
 		t.Fatal(err)
 	}
 	w.set(wire.TargetTerms{})
 	w.looks(p)
-	if all := w.told(); len(all) > 0 || w.chat().Waiting > 0 {
+	if all := w.told(); len(all) > 0 || w.chat().Waiting > 0 || w.chat().Delivered > 0 {
 		t.Errorf("told %v", all)
 	}
 }
@@ -723,7 +730,8 @@ func TestRefused(t *testing.T) {
 		"http://" + w.at + "@example.com/"} {
 		_, err := w.targets().Set(t.Context(), troupe.Caller{}, wire.TargetTerms{Name: "x", URL: address,
 			Events: wire.NoticeEvents()})
-		if user, ok := errors.AsType[*troupe.UserError](err); !ok || !strings.Contains(user.Problem, "nothing is sent") {
+		user, ok := errors.AsType[*troupe.UserError](err)
+		if !ok || !strings.Contains(user.Problem, "nothing is sent") {
 			if address != "https://example.com:22/" { // a name is judged when it is dialled
 				t.Errorf("%s: %v", address, err)
 			}

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -248,14 +249,7 @@ func isDone(r store.Record) bool {
 
 func longest() time.Duration { all := waits(); return all[len(all)-1] }
 
-func nameOf(key string) string {
-	for i := range key {
-		if key[i] == '/' {
-			return key[:i]
-		}
-	}
-	return key
-}
+func nameOf(key string) string { name, _, _ := strings.Cut(key, "/"); return name }
 
 // isFull reports whether so many letters of a target wait that no more may.
 func (t *Teller) isFull(name string) bool {
@@ -387,7 +381,7 @@ func (t *Teller) stop(ctx context.Context, x target, why string) error {
 func (t *Teller) count(ctx context.Context, x target, l letter, dropped int) error {
 	for {
 		var n count
-		r, err := readOr(ctx, t.o.Records, kindCount, x.Name, &n)
+		r, err := readOr(ctx, t.o.Records, kindCount, x.Name+"/n", &n)
 		if err != nil {
 			return err
 		}

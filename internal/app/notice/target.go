@@ -127,7 +127,7 @@ func (t *Targets) told(ctx context.Context, x target) (out wire.Target, dead []s
 	}
 	var n count
 	if err == nil {
-		_, err = readOr(ctx, t.records, kindCount, x.Name, &n)
+		_, err = readOr(ctx, t.records, kindCount, x.Name+"/n", &n)
 	}
 	waiting = slices.DeleteFunc(waiting, isDone)
 	return wire.Target{TargetTerms: x.TargetTerms, By: x.By, Stopped: x.Stopped, Waiting: len(waiting),
@@ -237,7 +237,7 @@ func (t *Targets) Remove(ctx context.Context, name string) error {
 	if err == nil || errors.Is(err, troupe.ErrDamaged) {
 		err = remove(ctx, t.records, r)
 	}
-	for _, kind := range []string{kindLetter, kindDead} {
+	for _, kind := range []string{kindLetter, kindDead, kindCount} {
 		var all []store.Record
 		if err == nil {
 			all, err = lettersOf(ctx, t.records, kind, name)
@@ -245,15 +245,6 @@ func (t *Targets) Remove(ctx context.Context, name string) error {
 		for _, r := range all {
 			err = errors.Join(err, remove(ctx, t.records, r))
 		}
-	}
-	if err != nil {
-		return err
-	}
-	if r, err = t.records.Record(ctx, kindCount, name); err == nil {
-		err = remove(ctx, t.records, r)
-	}
-	if errors.Is(err, troupe.ErrNotFound) {
-		err = nil
 	}
 	return err
 }
