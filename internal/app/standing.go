@@ -22,7 +22,7 @@ func Host(ctx context.Context, a *App, folders []string, checkouts string,
 	system := troupe.Caller{Name: "troupe", Right: troupe.RightSystem, Surface: troupe.SurfaceServer}
 	h := host.New(ctx, host.Options{Records: a.db, Trees: standings{a}, System: a.As(system), Now: a.env.Now,
 		Log: a.env.Log, Folders: folders, Dial: dial, Checkouts: checkouts, TakesRepositories: len(a.env.GitHosts) > 0,
-		Tell: tell,
+		Tell:     tell,
 		CheckOut: func(ctx context.Context, b wire.Begin) (wire.Begin, error) { return checkOut(ctx, a, b) }})
 	kept := a.env.Metrics.Gauge("troupe_sessions_kept", "Sessions of the database that are kept going, by their state "+
 		"as this process sees it.", "state")
