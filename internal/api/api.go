@@ -254,6 +254,8 @@ type Server interface {
 	Schedules() Schedules
 	// Webhooks is about what begins when something is delivered.
 	Webhooks() Webhooks
+	// Targets is about programs elsewhere that are told what happens.
+	Targets() Targets
 	// Acts lists what its users did, and its own admin on its machine, the newest first.
 	Acts(ctx context.Context, q wire.ActQuery) ([]wire.Act, error)
 }
@@ -312,6 +314,23 @@ type Webhooks interface {
 	RemoveWebhook(ctx context.Context, name string) error
 	// PauseWebhook has one take no deliveries, or take them again.
 	PauseWebhook(ctx context.Context, name string, p wire.WebhookPause) (wire.Webhook, error)
+}
+
+// Targets is about addresses at which programs elsewhere are told what happens: of admins.
+type Targets interface {
+	// Targets lists them by name.
+	Targets(ctx context.Context) ([]wire.Target, error)
+	// Target is one by its name, with the newest notices that were given up.
+	Target(ctx context.Context, name string) (wire.Target, error)
+	// SetTarget makes one, or changes the terms of the one that has t's name and version; one that was stopped is told
+	// again. Its secret is told here alone.
+	SetTarget(ctx context.Context, t wire.TargetTerms) (wire.TargetChanged, error)
+	// RemoveTarget forgets one, with what was to be delivered to it.
+	RemoveTarget(ctx context.Context, name string) error
+	// TestTarget posts a notice of its own to one, once.
+	TestTarget(ctx context.Context, name string) (wire.NoticeTry, error)
+	// ReplayTarget has notices that were given up be delivered anew.
+	ReplayTarget(ctx context.Context, name string, r wire.Replay) (wire.Replayed, error)
 }
 
 // Finish waits until a tree is over and lets go of it: when it returns, nothing that is said to

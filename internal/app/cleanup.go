@@ -55,10 +55,10 @@ func (a trees) olderThan(ctx context.Context, limit time.Time) ([]troupe.Session
 // removeExpired removes the sessions that the settings do not keep any longer. It is done after what ran here has
 // ended, so that nothing is removed that was about to be gone on with, and keeps nobody from leaving.
 func (a *App) removeExpired(ctx context.Context) {
-	if a.settings.KeepDays == 0 {
+	if a.settings.Home.KeepDays == 0 {
 		return
 	}
-	old, err := a.trees.olderThan(ctx, a.env.Now().Add(-time.Duration(a.settings.KeepDays)*24*time.Hour))
+	old, err := a.trees.olderThan(ctx, a.env.Now().Add(-time.Duration(a.settings.Home.KeepDays)*24*time.Hour))
 	for _, s := range old {
 		err = errors.Join(err, runs{bound{app: a}}.remove(ctx, s.ID))
 	}

@@ -26,6 +26,9 @@ func (a server) Schedules() api.Schedules { return scheduling(a) }
 // Webhooks implements api.Server.
 func (a server) Webhooks() api.Webhooks { return webhooks(a) }
 
+// Targets implements api.Server.
+func (a server) Targets() api.Targets { return noticing(a) }
+
 // personOf is the name of who acts, as all users of a server read it.
 func personOf(c troupe.Caller) string {
 	if c.Right == troupe.RightOwner {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -18,7 +20,9 @@ import (
 type measured struct {
 	store.Store
 
-	log                                *slog.Logger
+	log  *slog.Logger
+	news atomic.Pointer[func(root troupe.SessionID)] // is called when something happened that may be told elsewhere
+
 	took, failed                       *metrics.Family
 	begun, ended, opened, settled      *metrics.Family
 	replied, modelFailed, tokens, cost *metrics.Family
@@ -95,6 +99,9 @@ func (m *measured) count(ctx context.Context, t *measuredTx) {
 			m.event(ctx, w.s, e.Body)
 		}
 	}
+	if news := m.news.Load(); news != nil && t.tells() {
+		(*news)(t.wrote[0].s.Root)
+	}
 }
 
 func (m *measured) event(ctx context.Context, s troupe.Session, body troupe.Body) {
@@ -133,6 +140,19 @@ type measuredTx struct {
 type written struct {
 	s      troupe.Session
 	events []troupe.Event
+}
+
+// tells reports whether a run has ended, or a request was opened.
+func (t *measuredTx) tells() bool {
+	return slices.ContainsFunc(t.wrote, func(w written) bool {
+		return slices.ContainsFunc(w.events, func(e troupe.Event) bool {
+			switch e.Body.(type) {
+			case troupe.Ended, troupe.RequestOpened:
+				return true
+			}
+			return false
+		})
+	})
 }
 
 // Append implements store.Tx.

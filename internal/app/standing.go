@@ -18,10 +18,11 @@ import (
 //
 // Checkouts is the folder of repositories that were checked out.
 func Host(ctx context.Context, a *App, folders []string, checkouts string,
-	dial func(string, troupe.Caller) host.Peer) *host.Host {
+	tell func(context.Context, host.News) error, dial func(string, troupe.Caller) host.Peer) *host.Host {
 	system := troupe.Caller{Name: "troupe", Right: troupe.RightSystem, Surface: troupe.SurfaceServer}
 	h := host.New(ctx, host.Options{Records: a.db, Trees: standings{a}, System: a.As(system), Now: a.env.Now,
 		Log: a.env.Log, Folders: folders, Dial: dial, Checkouts: checkouts, TakesRepositories: len(a.env.GitHosts) > 0,
+		Tell:     tell,
 		CheckOut: func(ctx context.Context, b wire.Begin) (wire.Begin, error) { return checkOut(ctx, a, b) }})
 	kept := a.env.Metrics.Gauge("troupe_sessions_kept", "Sessions of the database that are kept going, by their state "+
 		"as this process sees it.", "state")

@@ -39,6 +39,7 @@ func exported() map[string]string {
 		"httpd.Target":         reflected, "httpd.Where": reflected, "httpd.Asked": reflected,
 		"httpd.Planned":      reflected,
 		"httpd.Hooked":       reflected,
+		"httpd.Noticed":      reflected,
 		"troupe.RightParent": laterUse,
 	}
 	for _, name := range []string{

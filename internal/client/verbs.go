@@ -374,3 +374,33 @@ func (c webhooks) RemoveWebhook(ctx context.Context, name string) error {
 func (c webhooks) PauseWebhook(ctx context.Context, name string, p wire.WebhookPause) (wire.Webhook, error) {
 	return postFor[wire.Webhook](ctx, c.to, "pause-webhook", name, p)
 }
+
+// Targets implements api.Server.
+func (c server) Targets() api.Targets { return targets(c) }
+
+// targets implements api.Targets.
+type targets struct{ to *Client }
+
+func (c targets) Targets(ctx context.Context) ([]wire.Target, error) {
+	return get[[]wire.Target](ctx, c.to, "targets", "", nil)
+}
+
+func (c targets) Target(ctx context.Context, name string) (wire.Target, error) {
+	return get[wire.Target](ctx, c.to, "target", name, nil)
+}
+
+func (c targets) SetTarget(ctx context.Context, t wire.TargetTerms) (wire.TargetChanged, error) {
+	return postFor[wire.TargetChanged](ctx, c.to, "set-target", "", t)
+}
+
+func (c targets) RemoveTarget(ctx context.Context, name string) error {
+	return post(ctx, c.to, "remove-target", name, nil)
+}
+
+func (c targets) TestTarget(ctx context.Context, name string) (wire.NoticeTry, error) {
+	return postFor[wire.NoticeTry](ctx, c.to, "test-target", name, nil)
+}
+
+func (c targets) ReplayTarget(ctx context.Context, name string, r wire.Replay) (wire.Replayed, error) {
+	return postFor[wire.Replayed](ctx, c.to, "replay-target", name, r)
+}

@@ -158,7 +158,7 @@ func TestParseComplaints(t *testing.T) {
 		{`{"permissions": {"defaultmode": "plan"}}`, `did you mean "defaultMode"?`},
 		{`{"agents": {"maxDepth": "x"}}`, `did you mean "max_depth"?`},
 		{`{"hoaxes": {"a": [1, {"b": null}]}}`,
-			`"hoaxes" is not a setting; known here: agents, allowManagedHooksOnly, allowedHttpHookUrls, deniedMcpServers, disableAllHooks, disabledMcpjsonServers, effort, fallback_model, fetch, handoff, hooks, mcpServers, model, outputStyle, permissions, providers, retry_seconds, sandbox, search, sessions, statusLine, teammate_mode, teams, worktree`},
+			`"hoaxes" is not a setting; known here: agents, allowManagedHooksOnly, allowedHttpHookUrls, deniedMcpServers, disableAllHooks, disabledMcpjsonServers, effort, fallback_model, fetch, handoff, hooks, mcpServers, model, notify, outputStyle, permissions, providers, retry_seconds, sandbox, search, sessions, statusLine, teammate_mode, teams, worktree`},
 	} {
 		_, warnings, err := Parse("f", []byte(test.in))
 		if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], test.says) {

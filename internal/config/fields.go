@@ -60,6 +60,11 @@ func (p *parser) ours(root node) Settings {
 				"local_hosts": func(n node) { p.localHosts(n, &s.LocalHosts) },
 			})
 		},
+		"notify": func(n node) {
+			p.object(n, "notify.", map[string]func(node){
+				"local_hosts": func(n node) { p.localHosts(n, &s.Home.NotifyHosts) },
+			})
+		},
 		"handoff": func(n node) {
 			p.object(n, "handoff.", map[string]func(node){
 				"model": func(n node) { p.str(n, &s.HandoffModel) },
@@ -67,7 +72,7 @@ func (p *parser) ours(root node) Settings {
 		},
 		"sessions": func(n node) {
 			p.object(n, "sessions.", map[string]func(node){
-				"keep_days": func(n node) { p.count(n, &s.KeepDays) },
+				"keep_days": func(n node) { p.count(n, &s.Home.KeepDays) },
 			})
 		},
 		"search": func(n node) {

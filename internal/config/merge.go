@@ -266,10 +266,13 @@ func (l *layer) onto(out *Settings, all []bound) {
 		out.RetrySeconds = l.settings.RetrySeconds
 	}
 	if l.has("sessions.keep_days") {
-		out.KeepDays = l.settings.KeepDays
+		out.Home.KeepDays = l.settings.Home.KeepDays
 	}
 	if l.has("fetch.local_hosts") {
 		out.LocalHosts = l.settings.LocalHosts
+	}
+	if l.has("notify.local_hosts") {
+		out.Home.NotifyHosts = l.settings.Home.NotifyHosts
 	}
 	if l.has("search.url") {
 		out.Search = l.settings.Search

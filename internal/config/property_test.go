@@ -175,7 +175,8 @@ func opened(before, after All) string {
 	}
 	b, a := before.Settings(false), after.Settings(false)
 	if a.Model != b.Model || a.Fallback != b.Fallback || len(a.Providers) != len(b.Providers) || a.Search != b.Search ||
-		!slices.Equal(a.LocalHosts, b.LocalHosts) || a.KeepDays != b.KeepDays || a.RetrySeconds != b.RetrySeconds ||
+		!slices.Equal(a.LocalHosts, b.LocalHosts) || a.Home.KeepDays != b.Home.KeepDays ||
+		!slices.Equal(a.Home.NotifyHosts, b.Home.NotifyHosts) || a.RetrySeconds != b.RetrySeconds ||
 		a.Permissions.AskSeconds != b.Permissions.AskSeconds {
 		return "what only the user decides changed"
 	}

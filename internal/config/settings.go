@@ -29,8 +29,7 @@ type Settings struct {
 	Search    SearchSettings
 	// RetrySeconds is how long a run that nobody watches goes on trying to reach its model; 0: without end.
 	RetrySeconds int64
-	// KeepDays is how long a session is kept in which nothing happens; 0: for ever.
-	KeepDays int
+	Home         Home
 	// LocalHosts are hosts on this machine or in its network that WebFetch may read.
 	LocalHosts []string
 	Hooks      HookSettings
@@ -43,6 +42,14 @@ type Settings struct {
 	Teams map[string]Team
 	// Teammates says where members of a team are shown; "" is auto.
 	Teammates troupe.TeammateMode
+}
+
+// Home is what holds for a whole home.
+type Home struct {
+	// KeepDays is how long a session is kept in which nothing happens; 0: for ever.
+	KeepDays int
+	// NotifyHosts are hosts on this machine or in its network that a server may tell what happens.
+	NotifyHosts []string
 }
 
 // Worktree says how a folder of an agent's own is made.

@@ -35,6 +35,9 @@ import (
 //	size FILE BYTES      write a file of that size
 //	deliver STATUS URL HOW ID FILE [HEADER VALUE]
 //	                     post a file to a webhook, signed with $SECRET, and demand a status (see cmdDeliver)
+//	receive NAME STATUS  start a program that is told what happens and answers so, at $NAME
+//	received NAME COUNT REGEXP [once]
+//	                     go on when so many different notices came that match, signed with $SECRET (see cmdReceived)
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	runScripts(t, testscript.Params{Dir: filepath.Join("testdata", "script")}, func(*testscript.Env) {})
@@ -55,13 +58,15 @@ func runScripts(t *testing.T, p testscript.Params, more func(*testscript.Env)) {
 			e.Setenv("TROUPE_HOME", filepath.Join(real, ".home"))
 			e.Setenv("PATH", filepath.Dir(binary)+string(os.PathListSeparator)+e.Getenv("PATH"))
 			e.Values[running{}] = map[string]*process{}
+			e.Values[receiving{}] = map[string]*receiver{}
 			more(e)
 			return os.MkdirAll(filepath.Join(real, ".user"), 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": cmdExits, "json": cmdJSON, "save": cmdSave, "put": cmdPut, "start": cmdStart, "await": cmdAwait,
 			"signal": cmdSignal, "ends": cmdEnds, "audit": cmdAudit, "noprocesses": cmdNoProcesses, "size": cmdSize,
-			"hear": cmdHear, "deliver": cmdDeliver,
+			"hear": cmdHear, "deliver": cmdDeliver, "receive": cmdReceive,
+			"received": cmdReceived,
 		},
 	})
 }

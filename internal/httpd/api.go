@@ -210,6 +210,7 @@ func (o *operations) describe(mux *http.ServeMux) *huma.OpenAPI {
 	o.people(h)
 	o.schedules(h)
 	o.webhooks(h)
+	o.targets(h)
 	// Every operation answers with Problem; huma's own model is not part of this API.
 	schemas := h.OpenAPI().Components.Schemas.Map()
 	delete(schemas, "ErrorModel")

@@ -18,7 +18,7 @@ type Route struct {
 	Open  bool // no token is needed
 }
 
-// Routes are all there are. {id} is a session, {request} a request, {schedule} and {webhook} the name of one.
+// Routes are all there are. {id} is a session, {request} a request, {schedule}, {webhook} and {target} the name of one.
 func Routes() []Route {
 	const (
 		get, post = http.MethodGet, http.MethodPost
@@ -26,6 +26,7 @@ func Routes() []Route {
 		request   = "/v1/requests/{request}"
 		schedule  = "/v1/schedules/{schedule}"
 		webhook   = "/v1/webhooks/{webhook}"
+		target    = "/v1/targets/{target}"
 		viewer    = troupe.RightViewer
 		operator  = troupe.RightOperator
 	)
@@ -119,6 +120,12 @@ func Routes() []Route {
 			"again").by(operator),
 		route(DeliverRoute, post, webhook+"/deliveries", "Deliver something to a webhook, signed with its "+
 			"secret").open(),
+		route("targets", get, "/v1/targets", "Who is told what happens"),
+		route("target", get, target, "One target, with the newest notices that were given up"),
+		route("set-target", post, "/v1/targets", "Make a target, or change one"),
+		route("remove-target", http.MethodDelete, target, "Forget a target, with what was to be delivered to it"),
+		route("test-target", post, target+"/test", "Post a notice of its own to a target, once").slow(),
+		route("replay-target", post, target+"/replay", "Have notices that were given up be delivered anew"),
 		route(SignInRoute, post, "/v1/sign-in", "Have a token for a login code, which is good once").open(),
 	}
 }

@@ -267,6 +267,26 @@ func asks() []ask {
 			})
 		}
 	}
+	add("Targets", func(ctx context.Context, a api.API) (any, error) { return a.Server().Targets().Targets(ctx) })
+	for _, name := range []string{"chat", "none", "..", "a/b?c"} {
+		add("Target", func(ctx context.Context, a api.API) (any, error) {
+			return a.Server().Targets().Target(ctx, name)
+		})
+		add("SetTarget", func(ctx context.Context, a api.API) (any, error) {
+			return a.Server().Targets().SetTarget(ctx, wire.TargetTerms{Name: name, URL: "https://example.com/<a>?b",
+				Events: wire.NoticeEvents(), Folder: "/src", Link: "https://here", Result: true, NewSecret: true,
+				Version: 7})
+		})
+		add("RemoveTarget", func(ctx context.Context, a api.API) (any, error) {
+			return nothing(a.Server().Targets().RemoveTarget(ctx, name))
+		})
+		add("TestTarget", func(ctx context.Context, a api.API) (any, error) {
+			return a.Server().Targets().TestTarget(ctx, name)
+		})
+		add("ReplayTarget", func(ctx context.Context, a api.API) (any, error) {
+			return a.Server().Targets().ReplayTarget(ctx, name, wire.Replay{Notice: "msg_<1>"})
+		})
+	}
 	// The request is there, is answered, and is there no more.
 	for range 2 {
 		for _, id := range []string{"", "9m2", "q/1?x"} {

@@ -828,3 +828,48 @@ func (w webhooks) RemoveWebhook(_ context.Context, name string) error {
 func (w webhooks) PauseWebhook(_ context.Context, name string, p wire.WebhookPause) (wire.Webhook, error) {
 	return hooked(wire.WebhookTerms{Name: name}), schedules(w).plan(fmt.Sprintf("pause hook %t", p.End), name)
 }
+
+// Targets implements api.Server.
+func (w server) Targets() api.Targets { return targets(w) }
+
+// targets implements api.Targets.
+type targets struct{ *World }
+
+// aimed is a target with all that one can say.
+func aimed(t wire.TargetTerms) wire.Target {
+	try := wire.NoticeTry{ID: "msg_1", Type: wire.NoticeSessionEnded, At: Born(), Status: 500, Why: "y"}
+	return wire.Target{TargetTerms: t, By: "ada<b>", Stopped: "s", Waiting: 1, Dead: 2, Delivered: 3, Failed: 4,
+		Dropped: 5, Last: &try, Letters: []wire.DeadLetter{{NoticeTry: try, Tries: 8, Session: Root}}}
+}
+
+// Targets implements api.Targets, as do the methods below.
+func (targets) Targets(context.Context) ([]wire.Target, error) {
+	return []wire.Target{aimed(wire.TargetTerms{Name: "n", Events: wire.NoticeEvents()})}, nil
+}
+
+func (targets) Target(_ context.Context, name string) (wire.Target, error) {
+	if name == "none" {
+		return wire.Target{}, noSchedule(troupe.ErrNotFound)
+	}
+	return aimed(wire.TargetTerms{Name: name}), nil
+}
+
+func (w targets) SetTarget(_ context.Context, t wire.TargetTerms) (wire.TargetChanged, error) {
+	if t.Name == "none" {
+		return wire.TargetChanged{}, noSchedule(troupe.ErrChanged)
+	}
+	w.did("target %+v", t)
+	return wire.TargetChanged{Target: aimed(t), Secret: "s"}, nil
+}
+
+func (w targets) RemoveTarget(_ context.Context, name string) error {
+	return schedules(w).plan("remove target", name)
+}
+
+func (w targets) TestTarget(_ context.Context, name string) (wire.NoticeTry, error) {
+	return *aimed(wire.TargetTerms{}).Last, schedules(w).plan("test target", name)
+}
+
+func (w targets) ReplayTarget(_ context.Context, name string, r wire.Replay) (wire.Replayed, error) {
+	return wire.Replayed{Notices: 2}, schedules(w).plan("replay target "+r.Notice, name)
+}

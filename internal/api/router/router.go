@@ -235,6 +235,33 @@ func (w webhooks) PauseWebhook(context.Context, string, wire.WebhookPause) (wire
 	return wire.Webhook{}, w.refused
 }
 
+func (s server) Targets() api.Targets {
+	return targets{s.Server.Targets(), s.r.refused("change who is told what happens")}
+}
+
+// targets are those that an agent may look at.
+type targets struct {
+	noticing
+	refused error
+}
+
+// noticing is api.Targets under a name that is not one of its methods.
+type noticing = api.Targets
+
+func (t targets) SetTarget(context.Context, wire.TargetTerms) (wire.TargetChanged, error) {
+	return wire.TargetChanged{}, t.refused
+}
+
+func (t targets) RemoveTarget(context.Context, string) error { return t.refused }
+
+func (t targets) TestTarget(context.Context, string) (wire.NoticeTry, error) {
+	return wire.NoticeTry{}, t.refused
+}
+
+func (t targets) ReplayTarget(context.Context, string, wire.Replay) (wire.Replayed, error) {
+	return wire.Replayed{}, t.refused
+}
+
 // silent is a process that runs a tree and does not answer.
 func silent(t wire.Tree, err error) error {
 	return &troupe.UserError{

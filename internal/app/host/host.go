@@ -17,6 +17,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -122,6 +123,17 @@ func hostedOf(r store.Record) (v hosted) {
 	return v
 }
 
+// News is a tree of which something may be new.
+type News struct {
+	Root troupe.SessionID
+	// Parked is why it is not taken up any more, Version that of the row that says so, and At when it last was.
+	Parked  string
+	Version int64
+	At      time.Time
+	// Leaves: its row goes once all is told. Elsewhere: another process has it, and tells.
+	Leaves, Elsewhere bool
+}
+
 // Options are what a Host needs.
 type Options struct {
 	Records store.Records
@@ -138,6 +150,9 @@ type Options struct {
 	Checkouts         string
 	TakesRepositories bool
 	CheckOut          func(ctx context.Context, b wire.Begin) (wire.Begin, error)
+	// Tell is called with what stands of a tree that this process has, or none: who wants to know is told what is new.
+	// It does not wait for others. nil: none wants to.
+	Tell func(ctx context.Context, n News) error
 	// Dial reaches another process, for a caller.
 	Dial func(socket string, c troupe.Caller) Peer
 }
@@ -272,9 +287,10 @@ func (h *Host) look(ctx context.Context) error {
 // tend does what is to be done for one tree. It reports whether this process has the tree then.
 func (h *Host) tend(ctx context.Context, root troupe.SessionID, r store.Record) (has bool, err error) {
 	v := hostedOf(r)
+	news := News{Root: root, Parked: v.Parked, Version: r.Version, At: cmp.Or(v.At, v.Since)}
 	if v.Parked != "" && h.looks%parkedEvery != 0 {
 		h.saw["parked"]++
-		return false, nil
+		return false, h.tell(ctx, news)
 	}
 	now := h.o.Now()
 	stand, err := h.glance(ctx, root, r, now)
@@ -290,6 +306,13 @@ func (h *Host) tend(ctx context.Context, root troupe.SessionID, r store.Record) 
 		delete(h.resting, root)
 		h.mu.Unlock()
 	}
+	news.Elsewhere = standing == There
+	if standing != Unborn && standing != Asleep && standing != Over {
+		if err := h.tell(ctx, news); err != nil { // it goes on all the same
+			h.o.Log.Warn("tell what is new in a session", "session", root, "err", err)
+		}
+	}
+	news.Leaves = true
 	switch standing {
 	case Unborn:
 		if v.Since.After(now) { // by a clock that was ahead: it counts from now
@@ -302,7 +325,7 @@ func (h *Host) tend(ctx context.Context, root troupe.SessionID, r store.Record) 
 		}
 		return false, h.forget(ctx, r)
 	case Asleep, Over:
-		return false, h.forget(ctx, r)
+		return false, h.over(ctx, r, news)
 	case Rests:
 		if now.Sub(h.rests(root, now)) < restsAfter && !h.Drains() {
 			return true, nil
@@ -310,7 +333,7 @@ func (h *Host) tend(ctx context.Context, root troupe.SessionID, r store.Record) 
 		if left, err := h.o.System.Leave(ctx, root); err != nil || !left {
 			return true, err
 		}
-		return false, h.forget(ctx, r)
+		return false, h.over(ctx, r, news)
 	case Here:
 		if v.Tries+v.Failed > 0 && v.At.After(now) { // as above
 			v.At = now.UTC()
@@ -379,6 +402,22 @@ func (h *Host) lives(ctx context.Context, id troupe.OwnerID) (alive bool, err er
 		}
 	}
 	return alive, err
+}
+
+// tell tells who wants to know what is new in a tree.
+func (h *Host) tell(ctx context.Context, n News) error {
+	if h.o.Tell == nil {
+		return nil
+	}
+	return h.o.Tell(ctx, n)
+}
+
+// over forgets a tree in which nothing is to do, once all of it was told.
+func (h *Host) over(ctx context.Context, r store.Record, n News) error {
+	if err := h.tell(ctx, n); err != nil {
+		return err
+	}
+	return h.forget(ctx, r)
 }
 
 // Kept says how many trees that are kept going stand how, as of the last look: begins, at work, rests, elsewhere (in

@@ -59,8 +59,7 @@ func (h *hook) verify(d wire.Delivery, now time.Time) (id string, ok bool) {
 func (h *hook) standard(d wire.Delivery, now time.Time) (id string, ok bool) {
 	id = d.Header.Get("webhook-id")
 	stamp := d.Header.Get("webhook-timestamp")
-	key, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(h.Secret, secretPrefix)) // we have made it
-	want := sign(key, []byte(id+"."+stamp+"."), d.Body)
+	want := signStandard(h.Secret, id, stamp, d.Body)
 	for i, given := range strings.Fields(d.Header.Get("webhook-signature")) {
 		sig, is := strings.CutPrefix(given, "v1,")
 		got, err := base64.StdEncoding.DecodeString(sig)
@@ -74,6 +73,16 @@ func (h *hook) standard(d wire.Delivery, now time.Time) (id string, ok bool) {
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
 	age := now.Sub(time.Unix(seconds, 0))
 	return id, ok && err == nil && id != "" && len(id) <= mostID && age <= signedWithin && age >= -signedWithin
+}
+
+func signStandard(secret, id, stamp string, body []byte) []byte {
+	key, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, secretPrefix)) // we have made it
+	return sign(key, []byte(id+"."+stamp+"."), body)
+}
+
+// Signature is the header webhook-signature of Standard Webhooks, for a secret of NewSecret.
+func Signature(secret, id, stamp string, body []byte) string {
+	return "v1," + base64.StdEncoding.EncodeToString(signStandard(secret, id, stamp, body))
 }
 
 func sign(key []byte, parts ...[]byte) []byte {

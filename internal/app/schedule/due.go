@@ -40,7 +40,7 @@ func (p *plan) collect(now time.Time, goesOn bool) (changed bool, err error) {
 	case wire.CatchUpAll:
 	case wire.CatchUpNone:
 		if late {
-			p.Last = &wire.ScheduleRun{At: passed[len(passed)-1], Why: "it passed while no server looked"}
+			p.miss(wire.ScheduleRun{At: passed[len(passed)-1], Why: "it passed while no server looked"})
 			passed = nil
 			break
 		}
@@ -84,10 +84,11 @@ func (p *plan) owe(due []time.Time, goesOn bool) {
 		}
 	default:
 		if busy && len(due) == 1 {
-			p.Last = &wire.ScheduleRun{At: due[0], Why: "one of before waits to begin"}
+			run := wire.ScheduleRun{At: due[0], Why: "one of before waits to begin"}
 			if goesOn {
-				p.Last.Root, p.Last.Why = p.Latest, fmt.Sprintf("the last run, %s, goes on", p.Latest)
+				run.Root, run.Why = p.Latest, fmt.Sprintf("the last run, %s, goes on", p.Latest)
 			}
+			p.miss(run)
 			return
 		}
 		owed = append(owed, due...)
@@ -122,7 +123,7 @@ func (c *claim) told() *wire.ScheduleClaim {
 
 // fail notes that no run could begin for a moment. After some in a row the schedule is paused.
 func (p *plan) fail(at time.Time, why string) {
-	p.Last = &wire.ScheduleRun{At: at, Why: why}
+	p.miss(wire.ScheduleRun{At: at, Why: why})
 	if p.Failed++; p.Failed >= mostFailed && p.Paused == "" {
 		p.Paused = fmt.Sprintf("Troupe: %d times in a row none could begin, the last time because %s", p.Failed, why)
 		p.Owed, p.Arrived = nil, nil

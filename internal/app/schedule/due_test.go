@@ -69,6 +69,17 @@ func TestCollect(t *testing.T) {
 	if got := (interval{since, 10 * time.Minute}).after(since.Add(17 * time.Minute)); !got.Equal(at(20)[0]) {
 		t.Errorf("an interval is counted from %v", got)
 	}
+	var many plan
+	for i := range mostMisses + 5 {
+		before := many.Misses
+		if many.fail(since, "no"); len(before) > 0 && before[0].N != max(1, i-mostMisses+1) {
+			t.Errorf("what others read was changed: %+v", before)
+		}
+	}
+	if got := many.Misses; len(got) != mostMisses || got[0].N != 6 || got[mostMisses-1].N != mostMisses+5 ||
+		many.Last.Why != "no" {
+		t.Errorf("missed: %+v", got)
+	}
 	p := plan{Paused: "ann", Failed: mostFailed}
 	if p.fail(since, "no"); p.Paused != "ann" {
 		t.Errorf("what ann has paused is paused by %q", p.Paused)

@@ -108,7 +108,7 @@ func (h *Hooks) Set(ctx context.Context, c troupe.Caller, t wire.WebhookTerms) (
 	if err := checkHook(t, s); err != nil {
 		return out, err
 	}
-	made := hook{Signed: t.Signed, Only: t.Only, Secret: newSecret(), Salt: rand.Text()}
+	made := hook{Signed: t.Signed, Only: t.Only, Secret: NewSecret(), Salt: rand.Text()}
 	p, err := h.set(ctx, c, t.Name, t.Version, func(p *plan) {
 		now := made
 		if out.Secret = now.Secret; p.Hook != nil {
@@ -126,8 +126,8 @@ func (h *Hooks) Set(ctx context.Context, c troupe.Caller, t wire.WebhookTerms) (
 	return out, err
 }
 
-// newSecret is one of 256 bits, as Standard Webhooks writes it.
-func newSecret() string {
+// NewSecret is one of 256 bits, as Standard Webhooks writes it.
+func NewSecret() string {
 	var key [32]byte
 	_, _ = rand.Read(key[:]) // never fails
 	return secretPrefix + base64.StdEncoding.EncodeToString(key[:])

@@ -141,7 +141,7 @@ func TestSignatures(t *testing.T) {
 				refused := map[string]wire.Delivery{
 					"another name":   {Hook: "g", Header: good.Header, Body: good.Body},
 					"unsigned":       {Hook: "h", Header: http.Header{}, Body: good.Body},
-					"another secret": w.signed(kind, newSecret(), "d1", `{"a":"it KEY"}`),
+					"another secret": w.signed(kind, NewSecret(), "d1", `{"a":"it KEY"}`),
 					"no secret":      w.signed(kind, "whsec_", "d1", `{"a":"it KEY"}`),
 				}
 				empty := w.signed(kind, "whsec_", "d1", `{"a":"it KEY"}`) // there is a key of nothing

@@ -296,7 +296,7 @@ func (k *Keeper) claim(ctx context.Context, r store.Record, p plan, has bool) er
 		return refuse(p.Last.Why)
 	}
 	if why != "" {
-		p.Last = &wire.ScheduleRun{At: first.At, Why: why}
+		p.miss(wire.ScheduleRun{At: first.At, Why: why})
 		return refuse(why)
 	}
 	if b.ID = first.Root; b.ID == "" {
@@ -465,7 +465,7 @@ func (k *Keeper) settle(ctx context.Context, of plan, c claim, failed error) err
 			p.Claim = &was
 		case errors.Is(failed, troupe.ErrBlocked), // an admin has paused the folder
 			failed != nil && !isRefusal(failed):
-			p.Last = &wire.ScheduleRun{At: c.At, Why: why}
+			p.miss(wire.ScheduleRun{At: c.At, Why: why})
 		case failed != nil:
 			p.fail(c.At, why)
 		default:

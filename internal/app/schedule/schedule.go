@@ -86,6 +86,7 @@ type plan struct {
 	Today  []begun           `json:"today,omitempty"`
 	Failed int               `json:"failed,omitempty"` // how often in a row none could begin
 	Last   *wire.ScheduleRun `json:"last,omitempty"`
+	Misses []Miss            `json:"misses,omitempty"` // the last of them
 	broken string            // why its record cannot be read
 }
 

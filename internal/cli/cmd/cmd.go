@@ -32,6 +32,7 @@ func All(c *console.Console, runner Runner) []*cobra.Command {
 		newModels(c), newMemory(c),
 		newUndo(c), newWorktrees(c), newDiff(c), newMerge(c), newPush(c),
 		newServe(c), newWorker(c), newLogin(c), newLogout(c), newUsers(c), newAdmin(c), newSchedule(c), newWebhook(c),
+		newNotify(c),
 		newDocs(c), newVersion(c),
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/app"
 	"github.com/troupe-dev/troupe/internal/app/host"
 	"github.com/troupe-dev/troupe/internal/app/metrics"
+	"github.com/troupe-dev/troupe/internal/app/notice"
 	"github.com/troupe-dev/troupe/internal/app/people"
 	"github.com/troupe-dev/troupe/internal/app/schedule"
 	"github.com/troupe-dev/troupe/internal/client"
@@ -33,6 +34,7 @@ type hosting struct {
 	// checkouts is the folder of repositories that were checked out.
 	checkouts string
 	keeper    *schedule.Keeper // begins what is scheduled; nil: it is not announced
+	notices   *notice.Teller
 }
 
 // part is what a process has of a server.
@@ -84,7 +86,8 @@ func openHosting(ctx context.Context, env Env, p part) (*hosting, error) {
 	if left, _ := os.ReadDir(h.checkouts); len(own) > 0 && len(p.hosts)+len(left) > 0 { // what began there goes on
 		own = append(slices.Clip(own), h.checkouts)
 	}
-	h.host.Store(app.Host(ctx, a, own, h.checkouts, func(socket string,
+	h.notices = app.NoticesOf(a)
+	h.host.Store(app.Host(ctx, a, own, h.checkouts, h.notices.Tell, func(socket string,
 		c troupe.Caller) host.Peer {
 		return h.dial(socket, c)
 	}))
@@ -124,6 +127,7 @@ func (h *hosting) announce(ctx context.Context) (troupe.Owner, error) {
 		err = h.host.Load().Announce(ctx, owner)
 	}
 	if err == nil {
+		h.notices.Begin(ctx, owner.ID)
 		h.keeper = app.KeepSchedules(ctx, h.app, owner.ID, h.host.Load(), h.as)
 	}
 	return owner, err
@@ -133,7 +137,9 @@ func (h *hosting) close(ctx context.Context) error {
 	if h.keeper != nil {
 		h.keeper.Close()
 	}
-	return errors.Join(h.host.Load().Close(ctx), h.app.Close())
+	err := h.host.Load().Close(ctx)
+	h.notices.Close()
+	return errors.Join(err, h.app.Close())
 }
 
 // listening is what answers on a socket and at an address.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -95,7 +96,15 @@ func TestMetrics(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "play.yaml"), []byte(scriptOfMetrics), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Serve(t.Context(), envOf(t), ServeOptions{Listen: "127.0.0.1:0", Folders: []string{folder}})
+	receiver := httptest.NewServer(http.NotFoundHandler())
+	defer receiver.Close()
+	env := envOf(t)
+	dir, _ := env.Lookup("TROUPE_HOME")
+	settings := `{"notify": {"local_hosts": ["` + strings.TrimPrefix(receiver.URL, "http://") + `"]}}`
+	if err := os.WriteFile(filepath.Join(dir, "settings.json"), []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Serve(t.Context(), env, ServeOptions{Listen: "127.0.0.1:0", Folders: []string{folder}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,6 +145,10 @@ func TestMetrics(t *testing.T) {
 	}
 	c := client.At(s.Address, tokenOf(t, s.hosting.people, "ada", troupe.RightAdmin))
 	defer c.Close()
+	if _, err := c.Server().Targets().SetTarget(t.Context(), wire.TargetTerms{Name: "chat", URL: receiver.URL,
+		Events: []wire.NoticeEvent{wire.NoticeSessionEnded}}); err != nil {
+		t.Fatal(err)
+	}
 	begun, err := c.Begin(t.Context(), begin)
 	if err != nil {
 		t.Fatal(err)
@@ -203,6 +216,10 @@ func TestMetrics(t *testing.T) {
 	}
 	if got := p.Values["troupe_database_update_duration_seconds_count"]; got < 4 {
 		t.Errorf("%v updates", got)
+	}
+	p = scrapeUntil(t, s.Address, viewer, `troupe_notices_total{outcome="failed"}`, 1)
+	if got := p.Values[`troupe_notices{state="waiting"}`]; got != 1 {
+		t.Errorf("%v notices wait", got)
 	}
 	// The stream was counted as a request, and took no time.
 	p = scrapeUntil(t, s.Address, viewer, `troupe_http_requests_total{route="events",status="2xx"}`, 1)

@@ -14,12 +14,14 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 
 	"github.com/troupe-dev/troupe/internal/tool"
 )
@@ -32,6 +34,8 @@ type Options struct {
 	// Local are hosts on this machine or in its network that may be read all the same, each with :port
 	// at its end if that is neither 80 nor 443.
 	Local []string
+	// Setting is where Local is named; "" means fetch.local_hosts.
+	Setting string
 	// Loopback lets Client reach this machine under its own names (localhost, 127.0.0.1, ::1).
 	Loopback bool
 	// Resolver finds the addresses of names; nil means the system's.
@@ -45,15 +49,16 @@ type Options struct {
 // Client reaches what WebFetch may reach: public addresses, and the hosts nearby that the user named. It follows no
 // redirect. An error is about the settings.
 func Client(o Options) (*http.Client, error) {
+	o.Setting = cmp.Or(o.Setting, "fetch.local_hosts")
 	local, err := readLocal(o.Local)
 	if err != nil {
-		return nil, fmt.Errorf("fetch.local_hosts: %w", err)
+		return nil, fmt.Errorf("%s: %w", o.Setting, err)
 	}
 	d := &guardedDialer{allow: publicOnly(), local: local, resolver: net.DefaultResolver, loopback: o.Loopback}
 	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := d.dial(ctx, network, addr)
 		if refused := (*refusedError)(nil); errors.As(err, &refused) {
-			err = fmt.Errorf("%w; if that is wanted, name it in fetch.local_hosts of the settings", err)
+			err = fmt.Errorf("%w; if that is wanted, name it in %s of the settings", err, o.Setting)
 		}
 		return conn, err
 	}
@@ -61,6 +66,31 @@ func Client(o Options) (*http.Client, error) {
 		Transport:     newGetter(dial, local, o.UserAgent).transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}, nil
+}
+
+// Check refuses an address that a Client with these options never reaches, or to which what is sent could be read on
+// its way: without encryption it is one of this machine that Local names. Where a name leads is judged when it is
+// dialled.
+func Check(o Options, address string) error {
+	local, err := readLocal(o.Local)
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.Setting, err)
+	}
+	u, err := readAddress(address, local)
+	if err != nil {
+		return fmt.Errorf("it %w", err)
+	}
+	host := u.Hostname()
+	scheme, _, _ := strings.Cut(address, ":") // u has https where that is better
+	near := (isLoopback(host) || host == "localhost") && local.names(host, portOf(u))
+	if !strings.EqualFold(scheme, "https") && !near {
+		return errors.New("it is not encrypted; write https://")
+	}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		d := &guardedDialer{allow: publicOnly(), local: local}
+		return d.judge(host, portOf(u))(netip.AddrPortFrom(ip, portOf(u)))
+	}
+	return nil
 }
 
 // New returns WebFetch and WebSearch, which is only known, and cannot be had, unless a search
