@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app/audit"
 	"github.com/troupe-dev/troupe/internal/app/checkout"
 	"github.com/troupe-dev/troupe/internal/app/follow"
 	"github.com/troupe-dev/troupe/internal/app/metrics"
@@ -77,8 +78,7 @@ type App struct {
 
 	followers *follow.Broker
 
-	plugins   func() *plugins.Home       // each gives the same one
-	checkouts func() *checkout.Checkouts // see checkoutsOf
+	once once
 
 	starting sync.Mutex             // held while the engine is made, and to close it
 	engine   atomic.Pointer[engine] // nil until something runs here
@@ -89,6 +89,13 @@ type App struct {
 	defined  definedAgents
 	// environMask takes the credentials of the environment out of a text.
 	environMask func() func(string) string
+}
+
+// once is what there is one of, made when it is asked for: each gives the same one each time.
+type once struct {
+	plugins   func() *plugins.Home
+	checkouts func() *checkout.Checkouts
+	acts      func() *audit.Log
 }
 
 // database is what keeps everything of a home.
@@ -146,8 +153,11 @@ func newApp(env Env) *App {
 // written to. What has to do with sessions is not to be asked of it.
 func OpenSettings(env Env) (*App, error) {
 	a := newApp(env)
-	a.plugins = sync.OnceValue(func() *plugins.Home { return plugins.In(a.dirs) })
-	a.checkouts = sync.OnceValue(func() *checkout.Checkouts { return openCheckouts(a) })
+	a.once = once{
+		plugins:   sync.OnceValue(func() *plugins.Home { return plugins.In(a.dirs) }),
+		checkouts: sync.OnceValue(func() *checkout.Checkouts { return openCheckouts(a) }),
+		acts:      sync.OnceValue(func() *audit.Log { return audit.New(a.db, a.env.Now) }),
+	}
 	var err error
 	if a.dirs, err = config.FindDirs(env.Lookup); err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ import (
 
 // onlyOperates reports whether who calls may set agents to work at a server, and no more.
 func onlyOperates(c troupe.Caller) bool {
-	return c.Right == troupe.RightOperator || c.Right == troupe.RightViewer
+	return !c.Right.Covers(troupe.RightAdmin)
 }
 
 // mayBypass refuses to set agents to work that no sandbox confines.

@@ -16,7 +16,7 @@ import (
 )
 
 // checkoutsOf has the repositories that a server of the home has checked out.
-func checkoutsOf(a *App) *checkout.Checkouts { return a.checkouts() }
+func checkoutsOf(a *App) *checkout.Checkouts { return a.once.checkouts() }
 
 func openCheckouts(a *App) *checkout.Checkouts {
 	return checkout.New(checkout.Options{Folder: resolved(a.dirs.Checkouts()), Hosts: a.env.GitHosts,
@@ -172,7 +172,9 @@ func (a worktrees) PushWorktree(ctx context.Context, p wire.WorktreePush) (out w
 	if _, _, conflict, err := look.keeper.Onto(ctx, work, local); err != nil {
 		return out, err
 	} else if conflict != nil {
-		return out, fmt.Errorf("push %s: %s conflicts", work.Name, conflict.Path)
+		return out, &troupe.UserError{Problem: fmt.Sprintf("%s cannot be pushed: %s conflicts with what was pushed of it "+
+			"before", work.Name, conflict.Path), Hint: "Have the agent go on from what it pushed, or name another branch " +
+			"with --branch.", Code: troupe.ExitFailed}
 	}
 	names := branchesFor(work)
 	if p.Branch != "" {

@@ -45,7 +45,7 @@ func (a webhooks) RemoveWebhook(ctx context.Context, name string) error {
 }
 
 func (a webhooks) PauseWebhook(ctx context.Context, name string, p wire.WebhookPause) (out wire.Webhook, err error) {
-	err = a.noted(ctx, "pause-webhook", wire.WebhookTerms{Name: name}, func() error {
+	err = a.noted(ctx, "pause-webhook", pausing{name, p.End}, func() error {
 		out, err = HooksOf(a.app).Pause(ctx, a.caller, name, !p.End)
 		return err
 	})

@@ -94,7 +94,7 @@ func (a server) Acts(ctx context.Context, q wire.ActQuery) ([]wire.Act, error) {
 }
 
 // ActsOf is where it is noted who did what at a server.
-func ActsOf(a *App) *audit.Log { return audit.New(a.db, a.env.Now) }
+func ActsOf(a *App) *audit.Log { return a.once.acts() }
 
 // noted notes what is done to a server on its own machine. What its users do from elsewhere is noted as it comes in.
 func (a bound) noted(ctx context.Context, verb string, in any, fn func() error) error {

@@ -16,7 +16,7 @@ import (
 
 // pluginHome is the plugins of a home.
 func pluginHome(a *App) *plugins.Home {
-	return a.plugins()
+	return a.once.plugins()
 }
 
 // sources of texts are those of the plugins whose texts count here.

@@ -83,9 +83,15 @@ func (a scheduling) RunSchedule(ctx context.Context, name string) (out wire.Sche
 	return out, err
 }
 
+// pausing is what is noted of a pause, and of its end.
+type pausing struct {
+	Name string
+	End  bool
+}
+
 func (a scheduling) PauseSchedule(ctx context.Context, name string, p wire.SchedulePause) (out wire.Schedule,
 	err error) {
-	err = a.noted(ctx, "pause-schedule", wire.ScheduleTerms{Name: name}, func() error {
+	err = a.noted(ctx, "pause-schedule", pausing{name, p.End}, func() error {
 		out, err = schedulesOf(a.app).Pause(ctx, a.caller, name, !p.End)
 		return err
 	})

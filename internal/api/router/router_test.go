@@ -3,9 +3,11 @@ package router_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -381,6 +383,49 @@ func TestServersOfAgents(t *testing.T) {
 	}
 	if _, err := s.Hosting().Hosted(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestNothingOfServersIsChanged: whatever the parts of a server can do besides looking is refused to a command that an
+// agent has started, what comes to them later too.
+func TestNothingOfServersIsChanged(t *testing.T) {
+	t.Parallel()
+	w := apitest.New()
+	s := reflect.ValueOf(router.New(w, dial, "7k3f00000000").Server())
+	gets := map[string]bool{}
+	for _, r := range wire.Routes() {
+		gets[r.ID] = r.Method == http.MethodGet
+	}
+	word := regexp.MustCompile("[A-Z][a-z]*")
+	refused := 0
+	for i := range s.NumMethod() {
+		if m := s.Method(i).Type(); m.NumIn() != 0 || m.NumOut() != 1 || m.Out(0).Kind() != reflect.Interface {
+			continue // one of its own, which tests of it hold
+		}
+		part := s.Method(i).Call(nil)[0].Elem()
+		for j := range part.NumMethod() {
+			name, m := part.Type().Method(j).Name, part.Method(j)
+			id := strings.ToLower(strings.Join(word.FindAllString(name, -1), "-"))
+			looks, known := gets[id]
+			if !known {
+				t.Errorf("%s has no route %s", name, id)
+			}
+			in := []reflect.Value{reflect.ValueOf(t.Context())}
+			for k := 1; k < m.Type().NumIn(); k++ {
+				in = append(in, reflect.Zero(m.Type().In(k)))
+			}
+			out := m.Call(in)
+			err, _ := out[len(out)-1].Interface().(error)
+			user, ok := errors.AsType[*troupe.UserError](err)
+			if is := ok && user.Code == troupe.ExitPermission; is == looks {
+				t.Errorf("%s, which looks: %t; refused: %t", name, looks, is)
+			} else if is {
+				refused++
+			}
+		}
+	}
+	if refused < 12 || len(w.Calls()) > 0 {
+		t.Errorf("%d are refused; done was %v", refused, w.Calls())
 	}
 }
 

@@ -33,8 +33,10 @@ const (
 	// page is how many are read at once at the most, and leastPage at the least.
 	page, leastPage = 1000, 50
 	// countsFor is how long what is refused is counted, and mostCounted for how many verbs and tokens at once.
-	countsFor   = time.Minute
-	mostCounted = 1000
+	countsFor = time.Minute
+	// countsWithin is how long a database may take for that.
+	countsWithin = 5 * time.Second
+	mostCounted  = 1000
 )
 
 // Log is the acts of one database. It may be used from several goroutines, and several processes.
@@ -111,6 +113,8 @@ func isRefusal(err error) bool {
 func (l *Log) count(ctx context.Context, e *entry) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, countsWithin) // others who are refused wait meanwhile
+	defer cancel()
 	like := e.By + "\x00" + e.Token + "\x00" + e.Verb
 	first := l.refused[like]
 	if first == nil || first == e || e.At.Sub(first.At) >= countsFor {

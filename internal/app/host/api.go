@@ -41,6 +41,9 @@ func (s serving) Begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err
 		}
 		cwd, b.Resume, b.Continue = t.Cwd, string(t.ID), false
 	}
+	if b.Once == "" && b.Root == "" { // a worker that is asked again, or another one, knows it for the same
+		b.Once = rand.Text()
+	}
 	if b.Resume == "" && b.Root == "" { // else it was claimed
 		if b.Root, err = rootOf(s.caller, b); err != nil {
 			return begun, err

@@ -3,6 +3,7 @@ package home
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"os"
@@ -69,6 +70,9 @@ func openHosting(ctx context.Context, env Env, p part) (*hosting, error) {
 		if advertise == "" {
 			advertise = addressOf(l, *at)
 		}
+		if err := clearlyNot(advertise); err != nil {
+			return nil, errors.Join(err, l.Close(ctx), s.Close(ctx))
+		}
 		return &listening{s, l, advertise}, nil
 	}
 	a, err := app.Open(ctx, e)
@@ -115,6 +119,15 @@ func (h *hosting) dial(socket string, c troupe.Caller) *client.Client {
 }
 
 // inTheClear reports whether calls to an address of another machine would not be encrypted.
+func clearlyNot(address string) error {
+	if !inTheClear(address) {
+		return nil
+	}
+	return &troupe.UserError{Problem: fmt.Sprintf("other processes would call this one at %q, which is not encrypted: "+
+		"what proves that a process is one of the database's could be read on its way", address),
+		Hint: "Give an address that begins with https:// with --advertise.", Code: troupe.ExitUsage}
+}
+
 func inTheClear(address string) bool {
 	u, err := url.Parse(address)
 	return err != nil || u.Scheme != "https" && !isHere(u.Hostname())

@@ -141,10 +141,10 @@ func Work(ctx context.Context, env Env, o ServeOptions) (*Working, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Advertise != "" && inTheClear(o.Advertise) {
-		return nil, &troupe.UserError{Problem: fmt.Sprintf("--advertise %q is not encrypted, and what proves that a "+
-			"process is one of the database's could be read on its way", o.Advertise),
-			Hint: "Give an address that begins with https://.", Code: troupe.ExitUsage}
+	if o.Advertise != "" {
+		if err := clearlyNot(o.Advertise); err != nil {
+			return nil, err
+		}
 	}
 	reached := &at
 	if o.Listen == "" {
