@@ -105,8 +105,11 @@ func noneOf(what, name string) error {
 
 // List reads on until a page is full of what the server has.
 func (b bounded) List(ctx context.Context, l wire.Listing) ([]wire.Session, error) {
-	if l.Parent != "" {
-		if _, err := b.Find(ctx, string(l.Parent), ""); err != nil {
+	for _, named := range []troupe.SessionID{l.Parent, l.After} {
+		if named == "" {
+			continue
+		}
+		if _, err := b.Find(ctx, string(named), ""); err != nil {
 			return nil, err
 		}
 	}

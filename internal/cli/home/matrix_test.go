@@ -99,8 +99,10 @@ func TestEveryOperationForEveryone(t *testing.T) {
 				}
 				told[what] = clean.Replace(string(out.body))
 			}
-			if told["elsewhere"] != "" && told["elsewhere"] != told["nowhere"] {
-				t.Errorf("%s by %s tells what is elsewhere from what is nowhere: %q", o.ID, right, told)
+			for what := range told {
+				if by, ok := strings.CutPrefix(what, "elsewhere"); ok && told[what] != told["nowhere"+by] {
+					t.Errorf("%s by %s tells what is elsewhere from what is nowhere: %q", o.ID, right, told)
+				}
 			}
 		}
 	}
@@ -198,6 +200,10 @@ func (w *world) theirs(o *operation, own asked) map[string]asked {
 	if o.ID == "list-requests" || o.ID == "list-sessions" {
 		name := map[string]string{"list-requests": "root=", "list-sessions": "parent="}[o.ID]
 		out["elsewhere"], out["nowhere"] = asked{query: name + w.ids["outside"]}, asked{query: name + absent}
+	}
+	if o.ID == "list-sessions" {
+		out["elsewhere, behind it"], out["nowhere, behind it"] = asked{query: "after=" + w.ids["outside"]},
+			asked{query: "after=" + absent}
 	}
 	return out
 }
