@@ -14,7 +14,9 @@ import (
 
 // TestEveryOperationForEveryone: each operation, by those without a token, with a wrong one and with one that is over,
 // and by users of each right; about what is the server's, what is of its home and not the server's, and what is not
-// there. What a right covers is what the operation's route says, and the last two are answered with the same words.
+// there. What a right covers is what the operation's route says, and the last two are answered with the same words. Each
+// operation that the description names answers with a 2xx, in the shape that it promises, where there is what it is
+// about: a new one needs a case in reaching.
 func TestEveryOperationForEveryone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, ServeOptions{Proxies: []string{"127.0.0.1"}})
@@ -46,18 +48,30 @@ func TestEveryOperationForEveryone(t *testing.T) {
 		}
 		return out, p
 	}
+	if len(cases) != len(w.doc.operations) {
+		t.Errorf("there are cases of %d operations, and %d are described", len(cases), len(w.doc.operations))
+	}
 	for _, o := range w.doc.operations {
 		route := wire.RouteOf(o.ID)
-		own := cases[o.ID]()
+		reaches, ok := cases[o.ID]
+		if !ok {
+			t.Errorf("no case reaches %s", o.ID)
+			continue
+		}
+		own, reached := reaches(), false
 		for what, token := range map[string]string{"without a token": "", "a wrong token": "troupe_x_y",
 			"an expired one": over} {
 			out, p := ask(o, own, token)
+			reached = reached || out.status/100 == 2
 			switch {
 			case route.Open && o.ID == wire.DeliverRoute && out.status/100 != 2, // which its signature lets in
 				route.Open && o.ID == wire.SignInRoute && out.status/100 != 2 && out.status != http.StatusForbidden,
 				!route.Open && (out.status != http.StatusUnauthorized || p.Detail == "" || p.Hint == ""):
 				t.Errorf("%s, %s: %d %.300s", o.ID, what, out.status, out.body)
 			}
+		}
+		if reached != route.Open {
+			t.Errorf("%s is reached without a token: %t", o.ID, reached)
 		}
 		if route.Open {
 			continue
@@ -88,7 +102,7 @@ func TestEveryOperationForEveryone(t *testing.T) {
 					}
 				case what == "own":
 					if out.status/100 != 2 { // another has used up what it is about
-						own = cases[o.ID]()
+						own = reaches()
 						out, _ = ask(o, own, tokens[right])
 					}
 					if out.status/100 != 2 {

@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
-	"testing"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -238,35 +236,4 @@ func (o *operation) of(a asked, token string) sent {
 		x.body = []byte(jsonOf(a.body))
 	}
 	return x
-}
-
-// TestEveryOperationIsReached: each operation that the description names answers with a 2xx, in the shape that it
-// promises, where there is what it is about. A new operation needs a case here.
-func TestEveryOperationIsReached(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, ServeOptions{Proxies: []string{"127.0.0.1"}})
-	w.fill()
-	cases := w.reaching()
-	c := w.client()
-	defer c.CloseIdleConnections()
-	for _, o := range w.doc.operations {
-		make, ok := cases[o.ID]
-		if !ok {
-			t.Errorf("no case reaches %s", o.ID)
-			continue
-		}
-		x := o.of(make(), w.admin)
-		a, err := w.call(c, x)
-		if err != nil || a.status/100 != 2 {
-			t.Errorf("%s: %s %s: %d %.1000s, %v", o.ID, x.path, x.body, a.status, a.body, err)
-			continue
-		}
-		if wrong := w.doc.answers(o, a); len(wrong) > 0 {
-			t.Errorf("%s: %s\n%.2000s", o.ID, strings.Join(wrong, "\n"), a.body)
-		}
-		delete(cases, o.ID)
-	}
-	for id := range cases {
-		t.Errorf("nothing describes %s, of which there is a case", id)
-	}
 }
