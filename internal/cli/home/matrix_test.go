@@ -14,9 +14,9 @@ import (
 
 // TestEveryOperationForEveryone: each operation, by those without a token, with a wrong one and with one that is over,
 // and by users of each right; about what is the server's, what is of its home and not the server's, and what is not
-// there. What a right covers is what the operation's route says, and the last two are answered with the same words. Each
-// operation that the description names answers with a 2xx, in the shape that it promises, where there is what it is
-// about: a new one needs a case in reaching.
+// there. What a right covers is what the operation's route says, and the last two are answered with the same words.
+// Each operation that the description names answers with a 2xx, in the shape that it promises, where there is what it
+// is about: a new one needs a case in reaching.
 func TestEveryOperationForEveryone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, ServeOptions{Proxies: []string{"127.0.0.1"}})
