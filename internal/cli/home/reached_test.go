@@ -209,6 +209,12 @@ func (w *world) reaching() map[string]func() asked {
 			}
 			return asked{}
 		},
+		"targets":       plain,
+		"set-target":    func() asked { return asked{body: w.target(w.fresh("t"))} },
+		"target":        func() asked { return named("target", w.told()) },
+		"test-target":   func() asked { return named("target", w.told()) },
+		"remove-target": func() asked { return named("target", w.told()) },
+		"replay-target": func() asked { a := named("target", w.told()); a.body = map[string]any{}; return a },
 		"sign-in": func() asked {
 			var u wire.UserChanged
 			w.read(w.must("POST", "/v1/users/change", w.admin, map[string]any{"name": "emil", "right": "viewer",
@@ -216,6 +222,18 @@ func (w *world) reaching() map[string]func() asked {
 			return asked{body: map[string]any{"code": u.Code, "label": "laptop"}}
 		},
 	}
+}
+
+// target is one that is told nothing: its events do not come, and nothing listens there.
+func (w *world) target(name string) map[string]any {
+	return map[string]any{"name": name, "url": "https://127.0.0.1:9/notices", "events": []string{"schedule.failed"}}
+}
+
+func (w *world) told() string {
+	w.t.Helper()
+	name := w.fresh("t")
+	w.must("POST", "/v1/targets", w.admin, w.target(name))
+	return name
 }
 
 // fresh is a name that nothing has yet.

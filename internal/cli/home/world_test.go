@@ -102,7 +102,8 @@ func newWorld(t testing.TB, more ServeOptions) *world {
 		home: filepath.Join(root, "home-of-troupe"), log: &watched{}, ids: map[string]string{"repo": repo}}
 	play, user := filepath.Join(root, "play.yaml"), filepath.Join(root, "user")
 	w.write(play, worldPlay)
-	w.write(filepath.Join(w.home, "settings.json"), `{"model": "script:`+play+`"}`)
+	w.write(filepath.Join(w.home, "settings.json"), `{"model": "script:`+play+
+		`", "notify": {"local_hosts": ["127.0.0.1:9"]}}`)
 	w.write(filepath.Join(user, ".gitconfig"), "[http]\n\tsslCAInfo = "+repos.CA+
 		"\n[user]\n\tname = Ann\n\temail = ann@example.com\n")
 	w.write(filepath.Join(w.dir, "a.txt"), "x\n")
