@@ -28,7 +28,7 @@ func (a setup) Memories(_ context.Context, q wire.MemoryQuery) ([]wire.Memory, e
 		}
 		out = append(out, row)
 	}
-	if q.Agent != "" && len(out) == 0 {
+	if (q.Agent != "" || q.File != "") && len(out) == 0 {
 		return nil, noMemory(q)
 	}
 	if q.File == "" {
@@ -65,7 +65,8 @@ func (a setup) memoriesOf(q wire.MemoryQuery) ([]memory.Kept, memory.Places, err
 	}
 	return slices.DeleteFunc(all, func(k memory.Kept) bool {
 		return folder != "" && !strings.EqualFold(k.Agent, folder) || q.Scope != "" && k.Scope != q.Scope ||
-			q.Session != "" && !strings.HasPrefix(string(k.Tree), q.Session)
+			q.Session != "" && !strings.HasPrefix(string(k.Tree), q.Session) ||
+			k.Tree != "" && q.Has != nil && !q.Has(k.Tree)
 	}), places, nil
 }
 
@@ -79,7 +80,11 @@ func memoryRow(k memory.Kept) (wire.Memory, error) {
 }
 
 func noMemory(q wire.MemoryQuery) error {
-	return &troupe.UserError{Problem: fmt.Sprintf("agents of type %s have kept nothing here", q.Agent),
+	of := ""
+	if q.Agent != "" {
+		of = " of type " + q.Agent
+	}
+	return &troupe.UserError{Problem: fmt.Sprintf("agents%s have kept nothing here", of),
 		Hint: "`troupe memory` lists what there is.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
 }
 

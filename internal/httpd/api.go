@@ -85,7 +85,8 @@ type operations struct {
 	streaming func(context.Context) (context.Context, context.CancelFunc)
 	open      open
 	looks     looks
-	large     chan struct{} // holds one for each large body that is being read
+	any       map[string]bool // fields that may hold anything
+	large     chan struct{}   // holds one for each large body that is being read
 }
 
 // permit has an operation answer only those who may have the verb. What others send is not looked at; that they have
@@ -191,8 +192,7 @@ func (o *operations) describe(mux *http.ServeMux) *huma.OpenAPI {
 			},
 			Components: &huma.Components{Schemas: huma.NewMapRegistry(prefix, huma.DefaultSchemaNamer)},
 		},
-		Formats: map[string]huma.Format{"application/json": huma.DefaultJSONFormat,
-			"json": huma.DefaultJSONFormat},
+		Formats:       map[string]huma.Format{"application/json": o.format(), "json": o.format()},
 		DefaultFormat: "application/json",
 		Transformers:  []huma.Transformer{ownProblem},
 
@@ -215,6 +215,7 @@ func (o *operations) describe(mux *http.ServeMux) *huma.OpenAPI {
 	schemas := h.OpenAPI().Components.Schemas.Map()
 	delete(schemas, "ErrorModel")
 	delete(schemas, "ErrorDetail")
+	o.free(schemas)
 	// What is sent to us has to be understood whole: a field that nothing knows is refused.
 	// What we answer may grow.
 	sent := make(map[string]bool)

@@ -105,8 +105,11 @@ func noneOf(what, name string) error {
 
 // List reads on until a page is full of what the server has.
 func (b bounded) List(ctx context.Context, l wire.Listing) ([]wire.Session, error) {
-	if l.Parent != "" {
-		if _, err := b.Find(ctx, string(l.Parent), ""); err != nil {
+	for _, named := range []troupe.SessionID{l.Parent, l.After} {
+		if named == "" {
+			continue
+		}
+		if _, err := b.Find(ctx, string(named), ""); err != nil {
 			return nil, err
 		}
 	}
@@ -228,6 +231,33 @@ type boundedSetup struct {
 	b bounded
 }
 
+// Memories and SetMemory know those of trees that the server has, and those that are of no tree.
+func (s boundedSetup) Memories(ctx context.Context, q wire.MemoryQuery) ([]wire.Memory, error) {
+	q.Has = s.trees(ctx)
+	return s.Setup.Memories(ctx, q)
+}
+
+func (s boundedSetup) SetMemory(ctx context.Context, c wire.MemoryChange) (wire.Memory, error) {
+	c.Has = s.trees(ctx)
+	return s.Setup.SetMemory(ctx, c)
+}
+
+func (s boundedSetup) trees(ctx context.Context) func(troupe.SessionID) bool {
+	return func(id troupe.SessionID) bool {
+		has, err := s.b.hasSession(ctx, id)
+		return has && err == nil
+	}
+}
+
+func (s boundedSetup) StatusLine(ctx context.Context, q wire.StatusQuery) (wire.StatusLine, error) {
+	if q.Root != "" {
+		if _, err := s.b.Find(ctx, string(q.Root), ""); err != nil {
+			return wire.StatusLine{}, err
+		}
+	}
+	return s.Setup.StatusLine(ctx, q)
+}
+
 func (s boundedSetup) Workspaces() api.Workspaces {
 	return boundedWorkspaces{s.Setup.Workspaces(), s.b}
 }
@@ -240,15 +270,29 @@ type boundedWorkspaces struct {
 }
 
 func (w boundedWorkspaces) Worktrees(ctx context.Context, q wire.WorktreeQuery) ([]wire.Worktree, error) {
+	if q.Name != "" {
+		if err := w.check(ctx, q); err != nil {
+			return nil, err
+		}
+	}
 	q.All = true
 	all, err := w.Workspaces.Worktrees(ctx, q)
 	return slices.DeleteFunc(all, func(x wire.Worktree) bool { return !w.b.has(x.Of) }), err
 }
 
-// check refuses a name of a worktree beside another folder.
+// check refuses a name of a worktree beside another folder, with the words for one that is nowhere: those of the home
+// tell what is beside which folder.
 func (w boundedWorkspaces) check(ctx context.Context, q wire.WorktreeQuery) error {
 	q.Names, q.All = true, q.All || q.Name != ""
 	all, err := w.Workspaces.Worktrees(ctx, q)
+	if user, ok := errors.AsType[*troupe.UserError](err); ok && q.Name != "" {
+		if _, outside := w.b.Find(ctx, q.Name, q.Cwd); outside != nil || !isGone(err) {
+			return noneOf("worktree", q.Name)
+		}
+		told := *user
+		told.Hint = "`troupe worktrees` lists those that this server has."
+		return &told
+	}
 	for _, x := range all {
 		if !w.b.has(x.Of) {
 			return noneOf("worktree", q.Name)

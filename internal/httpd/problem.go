@@ -16,15 +16,21 @@ import (
 const problemType = "application/problem+json"
 
 // ownProblem words what huma found wrong with a request. It is the API's only transformer.
-func ownProblem(_ huma.Context, _ string, v any) (any, error) {
+func ownProblem(hc huma.Context, _ string, v any) (any, error) {
 	m, ok := v.(*huma.ErrorModel)
 	if !ok {
 		return v, nil
+	}
+	if m.Status == http.StatusInternalServerError && calledOf(hc.Context()).unread {
+		m = &huma.ErrorModel{Status: http.StatusBadRequest, Detail: "the body of the request does not come whole"}
 	}
 	p := &wire.Problem{Title: http.StatusText(m.Status), Status: m.Status, Detail: m.Detail}
 	var wrong []string
 	for _, e := range m.Errors {
 		if e != nil {
+			if strings.HasPrefix(e.Message, "json: ") { // Go's words, of types of ours
+				e.Message = "a number in it is too large"
+			}
 			wrong = append(wrong, fmt.Sprintf("%s: %s", cmp.Or(e.Location, "request"), e.Message))
 		}
 	}

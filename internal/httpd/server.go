@@ -232,8 +232,11 @@ func spokenFor(r *http.Request, c troupe.Caller) (troupe.Caller, *wire.Problem) 
 	return other, nil
 }
 
-// bearer is the token that a call comes with.
+// bearer is the token that a call comes with. Of two it is not known which is meant.
 func bearer(r *http.Request) (string, bool) {
+	if len(r.Header.Values("Authorization")) > 1 {
+		return "", false
+	}
 	return strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 }
 
@@ -340,13 +343,16 @@ func newHandler(o *operations, streams context.Context) http.Handler {
 	if o.metrics != nil {
 		mux.HandleFunc("GET "+metricsPath, o.tell)
 	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		writeProblem(w, &wire.Problem{
-			Status: http.StatusNotFound, Detail: fmt.Sprintf("there is no %s %s here", r.Method, r.URL.Path),
-			Hint: "GET /openapi.yaml describes what there is.", Code: troupe.ExitUsage,
-		})
-	})
+	mux.HandleFunc("/", nothingHere)
 	return routed(mux)
+}
+
+// nothingHere answers where there is nothing by a path, or nothing that takes a method.
+func nothingHere(w http.ResponseWriter, r *http.Request) {
+	writeProblem(w, &wire.Problem{
+		Status: http.StatusNotFound, Detail: fmt.Sprintf("there is no %.20s %.200s here", r.Method, r.URL.Path),
+		Hint: "GET /openapi.yaml describes what there is.", Code: troupe.ExitUsage,
+	})
 }
 
 // tell tells what the process has counted, to those who may look at it.

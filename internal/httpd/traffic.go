@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net/http"
+	"path"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ type called struct {
 	from    string // the address that it comes from; "": a socket
 	pattern string // of the route that has answered it; "": none has
 	refused string // why it was, in a word; "": it was not, or its status says it
+	unread  bool   // what was sent could not be read
 }
 
 // calledKey is the key of called in a request's context.
@@ -68,7 +70,7 @@ func (t *traffic) serve(w http.ResponseWriter, r *http.Request, next http.Handle
 		return
 	}
 	c, from := &called{id: strings.ToLower(rand.Text()[:13])}, time.Now()
-	out := &answered{ResponseWriter: w}
+	out := &answered{ResponseWriter: w, called: c}
 	out.Header().Set("X-Request-Id", c.id)
 	whole := false
 	defer func() {
@@ -77,7 +79,9 @@ func (t *traffic) serve(w http.ResponseWriter, r *http.Request, next http.Handle
 		}
 		t.count(c, out, time.Since(from))
 	}()
-	next.ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), calledKey{}, c)))
+	r = r.WithContext(context.WithValue(r.Context(), calledKey{}, c))
+	r.Body = &reading{r.Body, c}
+	next.ServeHTTP(out, r)
 	whole = true
 }
 
@@ -86,10 +90,14 @@ type answered struct {
 	http.ResponseWriter
 
 	status int // 0: 200, or nothing was written
+	called *called
 }
 
 // WriteHeader implements http.ResponseWriter.
 func (a *answered) WriteHeader(status int) {
+	if status == http.StatusInternalServerError && a.called.unread {
+		status = http.StatusBadRequest
+	}
 	a.status = cmp.Or(a.status, status)
 	a.ResponseWriter.WriteHeader(status)
 }
@@ -103,10 +111,18 @@ func (a *answered) Write(b []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (a *answered) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// routed notes which route has answered.
+// routed notes which route has answered. A path is meant as it is written: none is redirected to what it could mean.
 func routed(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() { calledOf(r.Context()).pattern = r.Pattern }()
+		p := r.URL.EscapedPath()
+		if clean := path.Clean(p); p != clean && (clean == "/" || p != clean+"/") {
+			nothingHere(w, r)
+			return
+		}
+		if !understandable(w, r) {
+			return
+		}
 		mux.ServeHTTP(w, r)
 	})
 }
@@ -115,8 +131,8 @@ func (t *traffic) count(c *called, a *answered, took time.Duration) {
 	route, ours := t.routes[c.pattern]
 	if !ours {
 		route = "none"
-		if path, get := strings.CutPrefix(c.pattern, "GET /"); get {
-			route = path
+		if of, get := strings.CutPrefix(c.pattern, "GET /"); get {
+			route = of
 		}
 	}
 	status := cmp.Or(a.status, http.StatusOK)

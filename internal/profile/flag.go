@@ -56,7 +56,11 @@ type jsonMember struct {
 // members takes an object apart, keeping double keys. raw begins on the given line.
 func members(raw string, line int) ([]jsonMember, error) {
 	var check map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(raw), &check); err != nil {
+	err := json.Unmarshal([]byte(raw), &check)
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		err = errors.New("it is of the type " + e.Value)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if check == nil {

@@ -12,6 +12,8 @@ type MemoryQuery struct {
 	Session string `json:"session,omitempty"`
 	// File asks for what this one holds; the memory must be one.
 	File string `json:"file,omitempty"`
+	// Has tells which trees count, of those whose memory is a local one; nil: all. It is for a server.
+	Has func(troupe.SessionID) bool `json:"-"`
 }
 
 // Memory is what agents of a type have kept.

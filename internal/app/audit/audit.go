@@ -133,6 +133,10 @@ func (l *Log) count(ctx context.Context, e *entry) bool {
 
 // Acts lists the newest first.
 func (l *Log) Acts(ctx context.Context, q wire.ActQuery) ([]wire.Act, error) {
+	if store.Listable(kind, q.After) != nil {
+		return nil, &troupe.UserError{Problem: fmt.Sprintf("%.80q is the id of no act", q.After),
+			Hint: "Give the id of the last act of the page before.", Code: troupe.ExitUsage}
+	}
 	out, most := []wire.Act{}, page
 	if q.Limit > 0 {
 		most = min(page, max(q.Limit, leastPage))

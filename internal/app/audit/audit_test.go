@@ -199,3 +199,15 @@ func TestReadsAPage(t *testing.T) {
 		}
 	}
 }
+
+// TestNoSuchAct: what can be no id of an act is said to be none, and is no failure of the server.
+func TestNoSuchAct(t *testing.T) {
+	t.Parallel()
+	log := New(memstore.New(memstore.Options{}).Open(), time.Now)
+	for _, after := range []string{"\x00", "\xff", strings.Repeat("a", 1000)} {
+		_, err := log.Acts(t.Context(), wire.ActQuery{After: after})
+		if user, ok := errors.AsType[*troupe.UserError](err); !ok || user.Code != troupe.ExitUsage {
+			t.Errorf("behind %.20q: %v", after, err)
+		}
+	}
+}

@@ -51,7 +51,7 @@ func closed(t *testing.T, what interface{ Close(context.Context) error }) {
 }
 
 // tokenOf logs a new user in.
-func tokenOf(t *testing.T, p *people.People, name string, right troupe.Right) string {
+func tokenOf(t testing.TB, p *people.People, name string, right troupe.Right) string {
 	t.Helper()
 	u, err := p.Change(t.Context(), wire.UserChange{Name: name, Right: right, Invite: true})
 	if err != nil {

@@ -29,7 +29,7 @@ type Server struct {
 }
 
 // Serve begins to serve a folder of its own.
-func Serve(t *testing.T) *Server {
+func Serve(t testing.TB) *Server {
 	t.Helper()
 	path, err := exec.LookPath("git")
 	if err != nil {
@@ -64,7 +64,7 @@ func Serve(t *testing.T) *Server {
 func (s *Server) Host() string { return strings.TrimPrefix(s.URL, "https://") }
 
 // Repository makes one that is served, and says at which address and where it is.
-func (s *Server) Repository(t *testing.T, name string) (url, folder string) {
+func (s *Server) Repository(t testing.TB, name string) (url, folder string) {
 	t.Helper()
 	folder = filepath.Join(s.Folder, name+".git")
 	Git(t, "", "init", "--quiet", "--bare", "--initial-branch=main", folder)
@@ -73,7 +73,7 @@ func (s *Server) Repository(t *testing.T, name string) (url, folder string) {
 }
 
 // Commit puts files into a branch of a repository, and says which commit that is.
-func Commit(t *testing.T, folder, branch string, files map[string]string) string {
+func Commit(t testing.TB, folder, branch string, files map[string]string) string {
 	t.Helper()
 	work := filepath.Join(t.TempDir(), "work")
 	Git(t, "", "clone", "--quiet", folder, work)
@@ -98,7 +98,7 @@ func Commit(t *testing.T, folder, branch string, files map[string]string) string
 }
 
 // Git runs git in a folder, with no settings of anybody's.
-func Git(t *testing.T, folder string, args ...string) string {
+func Git(t testing.TB, folder string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", args...)
 	cmd.Dir = folder
