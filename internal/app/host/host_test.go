@@ -48,7 +48,8 @@ type world struct {
 	fails  error                    // of that
 	// By sockets: what does not answer, and what stops in the middle of a birth.
 	silent, freezes map[string]bool
-	dialed          []call // processes that were called
+	dialed          []call                    // processes that were called
+	roots           map[troupe.SessionID]bool // which trees were to begin elsewhere
 }
 
 // call is a process that was called, for whom, and whether that is over.
@@ -61,7 +62,7 @@ type call struct {
 func newWorld() *world {
 	return &world{stands: map[troupe.SessionID]Standing{}, cwd: "/src/a", owner: "other",
 		dead:  map[troupe.OwnerID]bool{},
-		waits: troupe.ErrFenced}
+		waits: troupe.ErrFenced, roots: map[troupe.SessionID]bool{}}
 }
 
 // set has the tree stand so. One that is left is that of a process which has died.
@@ -264,7 +265,22 @@ func (p peer) Ping(context.Context) error {
 	return nil
 }
 
+// Begin is that of another process: what is not sent is not there.
 func (p peer) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
+	sent, err := json.Marshal(b)
+	b = wire.Begin{}
+	if err == nil {
+		err = json.Unmarshal(sent, &b)
+	}
+	p.mu.Lock()
+	if b.Resume == "" && err == nil {
+		b.Root, err = rootOf(p.dialed[p.n].caller, b)
+		p.roots[b.Root] = true
+	}
+	p.mu.Unlock()
+	if err != nil {
+		return wire.Begun{}, err
+	}
 	if p.is(p.freezes) {
 		<-ctx.Done()
 		return wire.Begun{}, ctx.Err()

@@ -366,8 +366,8 @@ func TestFrozenWorker(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if w.births() != 20 {
-					t.Errorf("%d are born", w.births())
+				if w.births() != 20 || len(w.roots) != 20 {
+					t.Errorf("%d are born, of %d that were asked for", w.births(), len(w.roots))
 				}
 				freeze(w, "/b")
 				if err := begin(); err == nil || !strings.Contains(err.Error(), "no worker that has the folder /lab") {

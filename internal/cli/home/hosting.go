@@ -70,9 +70,6 @@ func openHosting(ctx context.Context, env Env, p part) (*hosting, error) {
 		if advertise == "" {
 			advertise = addressOf(l, *at)
 		}
-		if err := clearlyNot(advertise); err != nil {
-			return nil, errors.Join(err, l.Close(ctx), s.Close(ctx))
-		}
 		return &listening{s, l, advertise}, nil
 	}
 	a, err := app.Open(ctx, e)

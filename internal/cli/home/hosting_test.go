@@ -74,6 +74,10 @@ func meAt(t *testing.T, c *client.Client) (wire.Me, error) {
 // TestWorkerAtAnAddress: a worker that listens is reached by the address that it says, and lets in the processes of its
 // database alone, for whomever they speak; a user's token is for the server.
 func TestWorkerAtAnAddress(t *testing.T) {
+	if _, err := Work(t.Context(), envOf(t), ServeOptions{Listen: "0.0.0.0:0", Proxies: []string{"10.9.9.9"},
+		Folders: []string{t.TempDir()}}); err == nil || !strings.Contains(err.Error(), "is not encrypted") {
+		t.Errorf("one behind a proxy announces itself in the clear: %v", err)
+	}
 	t.Parallel()
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")

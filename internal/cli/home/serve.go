@@ -141,8 +141,12 @@ func Work(ctx context.Context, env Env, o ServeOptions) (*Working, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Advertise != "" {
-		if err := clearlyNot(o.Advertise); err != nil {
+	called := o.Advertise
+	if called == "" && o.Listen != "" && at.TLS == nil {
+		called = "http://" + o.Listen
+	}
+	if called != "" {
+		if err := clearlyNot(called); err != nil {
 			return nil, err
 		}
 	}
