@@ -327,7 +327,8 @@ func (a storing) hasRoom(ctx context.Context) error {
 	if err == nil && (len(all) >= mostStored || own >= mostStoredOfUser) {
 		err = &troupe.UserError{Problem: fmt.Sprintf("there are %d stored agents, %d of them yours, and there may be "+
 			"%d, and %d of a user", len(all), own, mostStored, mostStoredOfUser), Code: troupe.ExitUsage,
-			Err: troupe.ErrCap, Hint: "Those that were removed count, for their versions stay: store another one under such a name."}
+			Hint: "Those that were removed count, for their versions stay: store another one under such a name.",
+			Err:  troupe.ErrCap}
 	}
 	return err
 }
