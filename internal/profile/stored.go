@@ -61,9 +61,6 @@ func (l *loader) noMoreThan(key string, d *Definition) {
 	if d.Sandbox == "" || stored.Sandbox == troupe.LevelReadOnly {
 		d.Sandbox = stored.Sandbox
 	}
-	if stored.Vocabulary != troupe.VocabularySubagents {
-		d.Vocabulary = stored.Vocabulary
-	}
 	for _, tool := range l.tools {
 		if d.has(tool) && !stored.has(tool) {
 			d.Without = append(d.Without, tool.Name)
