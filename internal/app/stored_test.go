@@ -68,7 +68,8 @@ func TestStoredVersions(t *testing.T) {
 		}
 	}
 	for _, version := range []string{"0", "7", "zzzzzz", "abc"} {
-		if _, err := ann.StoredAgent(ctx, wire.StoredQuery{Name: "n", Version: version}); !errors.Is(err, troupe.ErrNotFound) {
+		_, err := ann.StoredAgent(ctx, wire.StoredQuery{Name: "n", Version: version})
+		if !errors.Is(err, troupe.ErrNotFound) {
 			t.Errorf("version %s: %v", version, err)
 		}
 	}
@@ -128,7 +129,8 @@ func TestStoredRights(t *testing.T) {
 			t.Errorf("denied: %t, and should be %t: %v", denied(x.err), x.denied, x.err)
 		}
 	}
-	if err := ann.RemoveStoredAgent(ctx, wire.StoredRemoval{Name: "a", Version: 1}); !errors.Is(err, troupe.ErrChanged) {
+	err := ann.RemoveStoredAgent(ctx, wire.StoredRemoval{Name: "a", Version: 1})
+	if !errors.Is(err, troupe.ErrChanged) {
 		t.Errorf("a version that is not the newest is removed: %v", err)
 	}
 	if err := ann.RemoveStoredAgent(ctx, wire.StoredRemoval{Name: "a", Version: 3}); err != nil {

@@ -3,9 +3,12 @@ package postgres_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/store/postgres"
 	"github.com/troupe-dev/troupe/internal/store/storetest"
 )
@@ -19,7 +22,7 @@ func TestViews(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer c.Close(t.Context()) //nolint:errcheck // it only read
+		defer c.Close(t.Context())
 		rows, err := c.Query(t.Context(), sql, pgx.QueryExecModeSimpleProtocol)
 		if err != nil {
 			t.Fatal(err)
@@ -36,4 +39,35 @@ func TestViews(t *testing.T) {
 		}
 		return out
 	})
+}
+
+// TestViewsComeOnline: a database of the version before gets its views while a process works in it.
+func TestViewsComeOnline(t *testing.T) {
+	t.Parallel()
+	h := home{address: fresh(t)}
+	old := h.Open(t)
+	defer old.Close()
+	c, err := pgx.Connect(t.Context(), h.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(t.Context())
+	if _, err := c.Exec(t.Context(), `DROP VIEW subagent_results; DROP VIEW agent_status; UPDATE version SET version = 3`,
+		pgx.QueryExecModeSimpleProtocol); err != nil {
+		t.Fatal(err)
+	}
+	root := troupe.ChildID("views", troupe.Coord{Reply: 1})
+	err = old.Update(t.Context(), root, func(tx store.Tx) error {
+		next := h.Open(t)  // while this transaction is under way
+		defer next.Close()
+		return tx.Insert(troupe.Session{ID: root, Root: root, Cwd: "/", Type: "main", Model: "m/m",
+			Status: troupe.Spawning, CreatedAt: time.Unix(1, 0)}, troupe.Lease{Owner: "o", Epoch: 1}, nil)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	if err := c.QueryRow(t.Context(), `SELECT count(*) FROM agent_status`).Scan(&n); err != nil || n != 1 {
+		t.Errorf("%d sessions, %v", n, err)
+	}
 }

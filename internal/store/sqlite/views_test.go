@@ -19,7 +19,7 @@ func TestViews(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer db.Close() //nolint:errcheck // it only read
+		defer db.Close()
 		rows, err := db.QueryContext(t.Context(), statement)
 		if err != nil {
 			t.Fatal(err)

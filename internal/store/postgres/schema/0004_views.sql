@@ -1,5 +1,5 @@
--- Version 4: what people and other programs read, see docs/operating.md. Columns are added to a view and never renamed. Views
--- lock no table, and so a server at work goes on.
+-- Version 4: what people and other programs read, see docs/operating.md. Columns are added to a view and never
+-- renamed. Views lock no table, and so a server at work goes on.
 
 CREATE VIEW agent_status AS SELECT
 	root AS tree, id AS session, nullif(parent, '') AS parent, nullif(name, '') AS name, nullif(title, '') AS title,

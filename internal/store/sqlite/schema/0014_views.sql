@@ -1,4 +1,5 @@
--- Version 14: what people and other programs read, see docs/operating.md. Columns are added to a view and never renamed.
+-- Version 14: what people and other programs read, see docs/operating.md. Columns are added to a view and never
+-- renamed.
 
 CREATE VIEW agent_status AS SELECT
 	root AS tree, id AS session, nullif(parent, '') AS parent, nullif(name, '') AS name, nullif(title, '') AS title,
