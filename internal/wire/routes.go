@@ -18,8 +18,8 @@ type Route struct {
 	Open  bool // no token is needed
 }
 
-// Routes are all there are. {id} is a session, {request} a request, {schedule}, {webhook}, {target} and {agent} the name
-// of one.
+// Routes are all there are. {id} is a session, {request} a request, {schedule}, {webhook}, {target} and {agent} the
+// name of one.
 func Routes() []Route {
 	const (
 		get, post = http.MethodGet, http.MethodPost
