@@ -58,7 +58,7 @@ func TestViewsComeOnline(t *testing.T) {
 	}
 	root := troupe.ChildID("views", troupe.Coord{Reply: 1})
 	err = old.Update(t.Context(), root, func(tx store.Tx) error {
-		next := h.Open(t)  // while this transaction is under way
+		next := h.Open(t) // while this transaction is under way
 		defer next.Close()
 		return tx.Insert(troupe.Session{ID: root, Root: root, Cwd: "/", Type: "main", Model: "m/m",
 			Status: troupe.Spawning, CreatedAt: time.Unix(1, 0)}, troupe.Lease{Owner: "o", Epoch: 1}, nil)
