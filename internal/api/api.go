@@ -256,6 +256,8 @@ type Server interface {
 	Webhooks() Webhooks
 	// Targets is about programs elsewhere that are told what happens.
 	Targets() Targets
+	// Stored is about agents whose definitions are kept in its database.
+	Stored() Stored
 	// Acts lists what its users did, and its own admin on its machine, the newest first.
 	Acts(ctx context.Context, q wire.ActQuery) ([]wire.Act, error)
 }
@@ -331,6 +333,19 @@ type Targets interface {
 	TestTarget(ctx context.Context, name string) (wire.NoticeTry, error)
 	// ReplayTarget has notices that were given up be delivered anew.
 	ReplayTarget(ctx context.Context, name string, r wire.Replay) (wire.Replayed, error)
+}
+
+// Stored is about agents whose definitions are kept in the database. Who made one may change it, and whoever
+// administers.
+type Stored interface {
+	// StoredAgents lists them by name, those that were removed included.
+	StoredAgents(ctx context.Context) ([]wire.StoredAgent, error)
+	// StoredAgent is one, in a version, with its text.
+	StoredAgent(ctx context.Context, q wire.StoredQuery) (wire.StoredAgent, error)
+	// SetStoredAgent makes one, or the next version of the one that has t's name and version.
+	SetStoredAgent(ctx context.Context, t wire.StoredTerms) (wire.StoredAgent, error)
+	// RemoveStoredAgent has one start nothing any more. Its versions stay.
+	RemoveStoredAgent(ctx context.Context, r wire.StoredRemoval) error
 }
 
 // Finish waits until a tree is over and lets go of it: when it returns, nothing that is said to

@@ -39,7 +39,8 @@ func TestHooksOfEachDefinition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	profiles, _, err := newProfiles(g.app, &toolbox{Set: tools}, p, wire.Begin{Cwd: dir}, p.readAhead(g.app, dir))
+	profiles, _, err := newProfiles(g.app, &toolbox{Set: tools}, p, wire.Begin{Cwd: dir},
+		p.readAhead(t.Context(), g.app, dir))
 	if err != nil {
 		t.Fatal(err)
 	}

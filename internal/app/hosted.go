@@ -29,6 +29,9 @@ func (a server) Webhooks() api.Webhooks { return webhooks(a) }
 // Targets implements api.Server.
 func (a server) Targets() api.Targets { return noticing(a) }
 
+// Stored implements api.Server.
+func (a server) Stored() api.Stored { return storing(a) }
+
 // personOf is the name of who acts, as all users of a server read it.
 func personOf(c troupe.Caller) string {
 	if c.Right == troupe.RightOwner {

@@ -59,7 +59,7 @@ func (a machine) explainerAt(ctx context.Context, r wire.Begin) (*explainer, []s
 	}
 	var problems, more []string
 	x.style = agentSources(a.app, x.tools, p, r.Cwd, "").Style
-	if x.profiles, problems, err = newProfiles(a.app, x.tools, p, r, p.readAhead(a.app, r.Cwd)); err != nil {
+	if x.profiles, problems, err = newProfiles(a.app, x.tools, p, r, p.readAhead(ctx, a.app, r.Cwd)); err != nil {
 		return nil, nil, err
 	}
 	x.servers = newServerHost(ctx, a.app, x.guard)

@@ -34,6 +34,12 @@ func (p *policy) agentFolders(dirs config.Dirs, cwd string) []profile.Folder {
 	return slices.Concat(p.texts(agentsOf), agentFolders(dirs, cwd))
 }
 
+// withStored are folders of agentFolders with stored agents among them: weaker than all that people of this machine or
+// of a project have written down, as a plugin's are.
+func (p *policy) withStored(folders, stored []profile.Folder) []profile.Folder {
+	return slices.Insert(slices.Clone(folders), len(p.texts(agentsOf)), stored...)
+}
+
 func agentsOf(f *plugins.Found) []front.Source { return f.Agents }
 
 // skills are the plugins' folders of skills and commands.

@@ -211,6 +211,9 @@ func (p *profiles) recall(ctx context.Context, st store.Store, root troupe.Sessi
 // wrong with one is told; notes on what is not used yet go to the debug log.
 func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin, ahead *ahead) (*profiles, []string, error) {
 	files := ahead.read()
+	if files.err != nil {
+		return nil, nil, files.err
+	}
 	from := agentSources(a, tools, p, b.Cwd, b.Agents)
 	from.Files = files.agents
 	load := func(a *App, cwd string, from profile.Sources) (readAgents, []profile.Problem) {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"slices"
 	"sync"
 
@@ -17,6 +18,8 @@ type definedAgents struct {
 	known map[string]readAgents
 	users readAgents // the user's own alone
 	made  madeDefinitions
+	// stored is the source of stored agents that a run began with last; nil: none has begun.
+	stored *[]profile.Folder
 }
 
 type readAgents struct {
@@ -82,6 +85,7 @@ func lookingForAgents(a *App, tools *toolbox) lookForAgents {
 	return func(cwd, seen string) (found readAgents, ok bool) {
 		a.defined.mu.Lock()
 		found, ok = a.defined.known[cwd]
+		stored := a.defined.stored
 		a.defined.mu.Unlock()
 		folders := found.folders
 		if !ok {
@@ -100,8 +104,13 @@ func lookingForAgents(a *App, tools *toolbox) lookForAgents {
 				err)
 			return found, false // it is looked at again before the next reply
 		}
+		if stored == nil {
+			return found, false // they bound what a project defines
+		}
 		from := agentSources(a, tools, p, cwd, "")
-		read, problems := a.defined.read(cwd, from, definedAs(a, from.Folders))
+		signed := definedAs(a, from.Folders)
+		from.Files = profile.Read(p.withStored(from.Folders, *stored), from.Index)
+		read, problems := a.defined.read(cwd, from, signed)
 		for _, p := range problems {
 			a.env.Log.Info("agent definition", "note", p.String())
 		}
@@ -156,16 +165,22 @@ type ahead struct {
 type readFiles struct {
 	signature string // of the definitions, before they were read
 	agents    *front.Reading
+	err       error // of reading stored agents
 	skills    *skill.Files
 }
 
 // readAhead begins to read; who has called it waits with read.
-func (p *policy) readAhead(a *App, cwd string) *ahead {
+func (p *policy) readAhead(ctx context.Context, a *App, cwd string) *ahead {
 	x := &ahead{}
 	folders := p.agentFolders(a.dirs, cwd)
 	x.reading.Go(func() {
 		x.signature = definedAs(a, folders)
-		x.agents = profile.Read(folders, a.dirs.Definitions())
+		var stored []profile.Folder
+		stored, x.err = storedAgents(ctx, a)
+		a.defined.mu.Lock()
+		a.defined.stored = &stored
+		a.defined.mu.Unlock()
+		x.agents = profile.Read(p.withStored(folders, stored), a.dirs.Definitions())
 	})
 	x.reading.Go(func() { x.skills = p.skillFiles(a.dirs, cwd) })
 	return x

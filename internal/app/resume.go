@@ -60,7 +60,7 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 	if err != nil {
 		return begun, err
 	}
-	files := p.readAhead(a.app, b.Cwd)
+	files := p.readAhead(ctx, a.app, b.Cwd)
 	defer files.read()
 	e, err := a.app.start(ctx)
 	if err != nil {

@@ -153,7 +153,7 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 		return begun, err
 	}
 	look := lookOf(ctx, a.app.env, b.Cwd)
-	files := p.readAhead(a.app, b.Cwd)
+	files := p.readAhead(ctx, a.app, b.Cwd)
 	defer files.read()
 	e, err := a.app.start(ctx)
 	if err != nil {

@@ -37,9 +37,10 @@ func exported() map[string]string {
 		"rule.ParseWildcard":   "tests of gate hold its matching to what a pattern says",
 		"gate.Meaning":         "tests of other packages hold them to what a mode means",
 		"httpd.Target":         reflected, "httpd.Where": reflected, "httpd.Asked": reflected,
-		"httpd.Planned":      reflected,
-		"httpd.Hooked":       reflected,
-		"httpd.Noticed":      reflected,
+		"httpd.Planned":    reflected,
+		"httpd.Hooked":     reflected,
+		"httpd.Noticed":    reflected,
+		"httpd.StoredName": reflected, "httpd.Match": reflected,
 		"troupe.RightParent": laterUse,
 	}
 	for _, name := range []string{

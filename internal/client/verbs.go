@@ -319,6 +319,9 @@ func (c people) Revoke(ctx context.Context, r wire.Revoke) error {
 	return post(ctx, c.to, "revoke", "", r)
 }
 
+// Stored implements api.Server.
+func (c server) Stored() api.Stored { return stored(c) }
+
 // Schedules implements api.Server.
 func (c server) Schedules() api.Schedules { return schedules(c) }
 

@@ -21,6 +21,7 @@ type Scope string
 // Scopes, the weakest first: of two of one name the stronger counts.
 const (
 	ScopePlugin  Scope = "plugin"
+	ScopeStored  Scope = "stored" // kept in a database, for all who work there
 	ScopeUser    Scope = "user"
 	ScopeProject Scope = "project"
 	ScopeFlag    Scope = "flag"
@@ -41,6 +42,8 @@ type Source struct {
 	// Plugin is the name of the plugin that the folder is of. It stands, with a colon, before the names of what is in
 	// the folder.
 	Plugin string
+	// Held are the files of a source that is no folder: its Path only names it.
+	Held *[]File
 }
 
 // PluginRoot stands in what a plugin brings for the plugin's folder.
@@ -134,6 +137,10 @@ type Reader struct {
 // links may not lead out of it, or a prompt could be made of the user's private files. A source that is not there
 // holds nothing.
 func (r *Reader) Files(s Source) ([]File, []Finding) {
+	if s.Held != nil {
+		r.next++
+		return *s.Held, nil
+	}
 	index := r.index.of(r.next, s)
 	if index != nil {
 		defer index.in.close()

@@ -211,6 +211,7 @@ func (o *operations) describe(mux *http.ServeMux) *huma.OpenAPI {
 	o.schedules(h)
 	o.webhooks(h)
 	o.targets(h)
+	o.stored(h)
 	// Every operation answers with Problem; huma's own model is not part of this API.
 	schemas := h.OpenAPI().Components.Schemas.Map()
 	delete(schemas, "ErrorModel")
@@ -283,20 +284,29 @@ func (o *operations) operation(h huma.API, id string) huma.Operation {
 // query registers an operation that answers with a value.
 func query[I, T any](o *operations, h huma.API, id string, fn func(api.API, context.Context, *I) (T, error)) {
 	huma.Register(h, o.operation(h, id), func(ctx context.Context, in *I) (*body[T], error) {
-		var v T
-		a, err := o.as(ctx, id, in)
-		end, nerr := o.noted(ctx, id, in) // with the folder that is meant by now
-		if nerr != nil {
-			return nil, wire.NewProblem(nerr)
-		}
-		if err == nil {
-			v, err = fn(a, ctx, in)
-		}
-		if end(ctx, err); err != nil {
-			return nil, wire.NewProblem(err)
+		v, err := carried(ctx, o, id, in, fn)
+		if err != nil {
+			return nil, err
 		}
 		return &body[T]{v}, nil
 	})
+}
+
+// carried is what a verb answers to what was sent; an error is a problem.
+func carried[I, T any](ctx context.Context, o *operations, id string, in *I,
+	fn func(api.API, context.Context, *I) (T, error)) (v T, err error) {
+	a, err := o.as(ctx, id, in)
+	end, nerr := o.noted(ctx, id, in) // with the folder that is meant by now
+	if nerr != nil {
+		return v, wire.NewProblem(nerr)
+	}
+	if err == nil {
+		v, err = fn(a, ctx, in)
+	}
+	if end(ctx, err); err != nil {
+		return v, wire.NewProblem(err)
+	}
+	return v, nil
 }
 
 // do registers an operation that does something and has nothing to say.

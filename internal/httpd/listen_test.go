@@ -139,11 +139,12 @@ func TestRights(t *testing.T) {
 	viewer := strings.Fields("list-sessions find-session tree team events report cost context session-tasks tasks " +
 		"wait " +
 		"list-requests request plans turns plan-undo models default-model agents agent skills workflows worktrees " +
-		"diff-worktree rules explain me revoke hosted schedules schedule webhooks webhook")
+		"diff-worktree rules explain me revoke hosted schedules schedule webhooks webhook " +
+		"stored-agents stored-agent")
 	operator := strings.Fields("begin leave remove send stop background compact sleep mode model answer undo " +
 		"memories " +
 		"merge-worktree prune-worktrees push-worktree set-schedule remove-schedule run-schedule pause-schedule " +
-		"set-webhook remove-webhook pause-webhook")
+		"set-webhook remove-webhook pause-webhook set-stored-agent remove-stored-agent")
 	needs := map[string]troupe.Right{}
 	for _, id := range viewer {
 		needs[id] = troupe.RightViewer
@@ -160,7 +161,7 @@ func TestRights(t *testing.T) {
 		}
 		n++
 		path := strings.NewReplacer("{id}", "none", "{request}", "none", "{schedule}", "none", "{webhook}",
-			"none").Replace(op.Path)
+			"none", "{agent}", "none").Replace(op.Path)
 		if status, _ := callAt(t, s, "", op.Method, path, "{}"); status != http.StatusUnauthorized {
 			t.Errorf("%s without a token: %d", op.OperationID, status)
 		}

@@ -42,7 +42,7 @@ func (b *builder) field(f front.Field) {
 		b.problem(b.at.problem(f.Line, "%s stands in line %d already; %s", f.Key, before.Line, twiceCounts(key)))
 	}
 	b.seen[key] = f
-	if b.plugin != "" && b.notForPlugins(f, key) {
+	if (b.plugin != "" || b.scope == ScopeStored) && b.notForPlugins(f, key) {
 		return
 	}
 	switch key {

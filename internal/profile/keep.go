@@ -195,14 +195,15 @@ func (s Set) Refusing(why func(d Definition, server entry.Entry) string) Set {
 }
 
 // Renewed is the set with what another one, read later, has new or changed, and the names of that. What came by a flag
-// stays, and so does what is gone or cannot be used any more: agents were told of it. A type whose hooks or servers are
-// others stays as it is too: both are those that the run began with. A new one with hooks is not there yet: it may not
-// work without its own.
+// stays, a stored one does for the run, and so does what is gone or cannot be used any more: agents were told of it. A
+// type whose hooks or servers are others stays as it is too: both are those that the run began with. A new one with
+// hooks is not there yet: it may not work without its own.
 func (s Set) Renewed(by Set) (now Set, names []string) {
 	now = Set{types: maps.Clone(s.types), broken: maps.Clone(s.broken)}
 	for key, d := range by.types {
 		had, there := s.types[key]
-		if d.Source == troupe.BuiltIn || d.Scope == ScopeFlag || !bytes.Equal(had.Hooks, d.Hooks) ||
+		if d.Source == troupe.BuiltIn || d.Scope == ScopeFlag || d.Scope == ScopeStored ||
+			!bytes.Equal(had.Hooks, d.Hooks) ||
 			there && (had.Scope == ScopeFlag || !same(had.Servers, d.Servers) || same(had, d)) {
 			continue
 		}

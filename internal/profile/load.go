@@ -16,6 +16,7 @@ type Scope = front.Scope
 
 // Scopes. What is built in has troupe.BuiltIn.
 const (
+	ScopeStored  = front.ScopeStored
 	ScopeUser    = front.ScopeUser
 	ScopeProject = front.ScopeProject
 	ScopeFlag    = front.ScopeFlag
@@ -113,6 +114,8 @@ type loader struct {
 	told     map[string]int    // problems by path
 	// each is what becomes of a file, if it is not to be added to the set.
 	each func(shown, name string, data []byte, err error)
+	// stored are the definitions that were read of stored agents, by folded name.
+	stored map[string]Definition
 }
 
 // problem keeps what a person may want to read; nobody reads a thousand lines about one file.
@@ -160,7 +163,8 @@ func (l *loader) untrusted(shown, name string, data []byte) {
 	if d := l.checkFile(shown, name, data, nil).Definition; d != nil {
 		d.Scope = l.scope
 		l.noteHooks(*d)
-		if _, there := l.set.types[front.Fold(d.Name)]; !there {
+		if weaker, there := l.set.types[front.Fold(d.Name)]; !there || weaker.Scope == ScopeStored {
+			delete(l.set.types, front.Fold(d.Name)) // of a stored one it cannot be told which of the two has less
 			l.set.broken[front.Fold(d.Name)] = p
 		}
 	}
@@ -240,6 +244,10 @@ func (l *loader) define(at origin, fields, loose []front.Field, prompt string) {
 	case l.fresh[key] != "":
 		l.problem(at.problem(b.nameLine, "the type %q is already defined in %s, which counts; this one is not used",
 			d.Name, l.fresh[key]))
+	case l.scope == ScopeStored && isBuiltIn(d.Name):
+		p := at.problem(b.nameLine, "%s comes with Troupe, and no stored agent takes its place", d.Name)
+		p.Unusable = true
+		l.problem(p)
 	case strings.TrimSpace(d.Prompt) == "":
 		l.unusable(own, at.problem(at.line, "there is no prompt"))
 	default:
@@ -247,6 +255,7 @@ func (l *loader) define(at origin, fields, loose []front.Field, prompt string) {
 		if weaker, ok := l.set.types[key]; ok {
 			d.Shadows = append([]string{weaker.Source}, weaker.Shadows...)
 		}
+		l.noMoreThan(key, &d)
 		l.ceiling(&d)
 		if l.mask != nil {
 			for _, text := range []*string{&d.Description, &d.WhenToUse, &d.Prompt, &d.InitialPrompt} {
@@ -294,7 +303,7 @@ func (l *loader) unusable(name string, p Problem) {
 	if key == front.Fold(Main) || l.fresh[key] != "" {
 		return
 	}
-	if _, there := l.set.types[key]; there && l.scope == ScopeProject {
+	if weaker, there := l.set.types[key]; there && l.scope == ScopeProject && weaker.Scope != ScopeStored {
 		return // a stranger's file takes no agent away
 	}
 	delete(l.set.types, key)

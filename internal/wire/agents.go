@@ -22,7 +22,7 @@ type AgentType struct {
 	Name        string        `json:"name"`
 	Description string        `json:"description"`
 	Source      string        `json:"source"` // a file, "--agents" or "built-in"
-	Scope       string        `json:"scope"`  // built-in, user, project, flag or managed
+	Scope       string        `json:"scope"`  // built-in, plugin, stored, user, project, flag or managed
 	Shadows     []string      `json:"shadows,omitempty"`
 	Model       string        `json:"model,omitempty"` // as it is written
 	Effort      troupe.Effort `json:"effort,omitempty"`

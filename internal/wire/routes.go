@@ -18,7 +18,8 @@ type Route struct {
 	Open  bool // no token is needed
 }
 
-// Routes are all there are. {id} is a session, {request} a request, {schedule}, {webhook} and {target} the name of one.
+// Routes are all there are. {id} is a session, {request} a request, {schedule}, {webhook}, {target} and {agent} the
+// name of one.
 func Routes() []Route {
 	const (
 		get, post = http.MethodGet, http.MethodPost
@@ -27,6 +28,7 @@ func Routes() []Route {
 		schedule  = "/v1/schedules/{schedule}"
 		webhook   = "/v1/webhooks/{webhook}"
 		target    = "/v1/targets/{target}"
+		stored    = "/v1/stored-agents/{agent}"
 		viewer    = troupe.RightViewer
 		operator  = troupe.RightOperator
 	)
@@ -112,6 +114,11 @@ func Routes() []Route {
 		route("remove-schedule", http.MethodDelete, schedule, "Forget a schedule").by(operator),
 		route("run-schedule", post, schedule+"/run", "Have a schedule begin a run now").by(operator),
 		route("pause-schedule", post, schedule+"/pause", "Pause a schedule, or have it go on").by(operator),
+		route("stored-agents", get, "/v1/stored-agents", "The agents whose definitions are kept here").by(viewer),
+		route("stored-agent", get, stored, "One of them, in a version, with its text").by(viewer),
+		route("set-stored-agent", post, "/v1/stored-agents", "Store an agent, or its next version").by(operator),
+		route("remove-stored-agent", http.MethodDelete, stored, "Have a stored agent start nothing any "+
+			"more").by(operator),
 		route("webhooks", get, "/v1/webhooks", "What begins when something is delivered").by(viewer),
 		route("webhook", get, webhook, "One webhook, with its newest deliveries").by(viewer),
 		route("set-webhook", post, "/v1/webhooks", "Make a webhook, or change one").by(operator),

@@ -244,6 +244,24 @@ func asks() []ask {
 			})
 		}
 	}
+	add("StoredAgents", func(ctx context.Context, a api.API) (any, error) {
+		return a.Server().Stored().StoredAgents(ctx)
+	})
+	for _, name := range []string{"reviewer", "none", "..", "a/b?c"} {
+		for i, version := range []string{"", "2"} {
+			add("StoredAgent", func(ctx context.Context, a api.API) (any, error) {
+				return a.Server().Stored().StoredAgent(ctx, wire.StoredQuery{Name: name, Version: version})
+			})
+			add("RemoveStoredAgent", func(ctx context.Context, a api.API) (any, error) {
+				return nothing(a.Server().Stored().RemoveStoredAgent(ctx, wire.StoredRemoval{Name: name,
+					Version: int64(i)}))
+			})
+		}
+		add("SetStoredAgent", func(ctx context.Context, a api.API) (any, error) {
+			return a.Server().Stored().SetStoredAgent(ctx, wire.StoredTerms{Name: name, Text: "---\n<x>\n---\n",
+				Version: 7, Once: "k"})
+		})
+	}
 	add("Webhooks", func(ctx context.Context, a api.API) (any, error) { return a.Server().Webhooks().Webhooks(ctx) })
 	for _, name := range []string{"triage", "none", "..", "a/b?c"} {
 		add("Webhook", func(ctx context.Context, a api.API) (any, error) {

@@ -76,13 +76,15 @@ func Live(t *testing.T, a api.API, caller troupe.Caller) {
 		"Request", "Requests",
 		"Rules", "Servers", "Skills", "StatusLine", "Tasks", "Team", "Tree", "Turns", "Untrusted", "Wait", "Workflows",
 		"DiffWorktree", "Worktrees", "Schedule", "Schedules", "Webhook", "Webhooks", "Target", "Targets",
+		"StoredAgent", "StoredAgents",
 	}
 	// Nothing of these is in a log, or the log is gone.
 	silent := []string{"Leave", "Login", "MergeWorktree", "PruneWorktrees", "PushWorktree", "Remove", "SetMemory",
 		"SetPlugin",
 		"SetServer", "SetUser", "Revoke", "Trust", "Acts", "Hosted", "Drain", "Pause",
 		"SetSchedule", "RemoveSchedule", "RunSchedule", "PauseSchedule", "SetWebhook", "RemoveWebhook", "PauseWebhook",
-		"SetTarget", "RemoveTarget", "TestTarget", "ReplayTarget"}
+		"SetTarget", "RemoveTarget", "TestTarget", "ReplayTarget",
+		"SetStoredAgent", "RemoveStoredAgent"}
 	for _, name := range verbs() {
 		if !slices.Contains(slices.Concat(looks, silent, l.wrote), name) {
 			t.Errorf("it is not known whether %s puts its caller on what it causes", name)

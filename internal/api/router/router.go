@@ -212,6 +212,22 @@ func (s schedules) PauseSchedule(context.Context, string, wire.SchedulePause) (w
 	return wire.Schedule{}, s.refused
 }
 
+func (s server) Stored() api.Stored {
+	return stored{s.Server.Stored(), s.r.refused("change stored agents")}
+}
+
+// stored are those that an agent may look at.
+type stored struct {
+	api.Stored
+	refused error
+}
+
+func (s stored) SetStoredAgent(context.Context, wire.StoredTerms) (wire.StoredAgent, error) {
+	return wire.StoredAgent{}, s.refused
+}
+
+func (s stored) RemoveStoredAgent(context.Context, wire.StoredRemoval) error { return s.refused }
+
 func (s server) Webhooks() api.Webhooks {
 	return webhooks{s.Server.Webhooks(), s.r.refused("change what begins by itself")}
 }

@@ -31,13 +31,14 @@ definitions of its name it replaces. Definitions are Markdown files. Of two with
 comes later here counts:
 
   built in
+  stored:      those of this home or server (troupe agents stored)
   yours:       ~/.claude/agents, ~/.config/troupe/agents
   the project: .agents/subagents, .claude/agents, .troupe/agents, from the repository's root down to
                this folder
   --agents     of a run
   managed:     /etc/claude-code/agents, /etc/troupe/agents`,
 		Example: "troupe agents\ntroupe agents show Explore\ntroupe agents check\ntroupe agents new migrations",
-		RunE: inSettings(c, func(ctx context.Context, a api.API, _ []string) error {
+		RunE: withStored(c, func(ctx context.Context, a api.API, _ []string) error {
 			list, err := a.Machine().Agents(ctx, q)
 			if err != nil {
 				return err
@@ -51,6 +52,7 @@ comes later here counts:
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().StringVar(&q.Agents, "agents", "", "Agents as JSON, as for a run")
 	cmd.AddCommand(newAgentsCheck(c), newAgentsShow(c), newAgentsNew(c))
+	cmd.AddCommand(newStored(c)...)
 	return cmd
 }
 
@@ -163,7 +165,7 @@ and its prompt. main is the agent that you talk to.`,
 		Example:           "troupe agents show Explore\ntroupe agents show main --permission-mode plan",
 		Args:              console.Args(1, 1),
 		ValidArgsFunction: c.Agents,
-		RunE: inSettings(c, func(ctx context.Context, a api.API, args []string) error {
+		RunE: withStored(c, func(ctx context.Context, a api.API, args []string) error {
 			n.Name = args[0]
 			p, err := a.Machine().Agent(ctx, n)
 			if err != nil {

@@ -225,8 +225,9 @@ const dropBodies = dropTeam + "ALTER TABLE sessions DROP COLUMN workspace; DROP 
 	"ALTER TABLE documents ADD COLUMN body BLOB NOT NULL DEFAULT x''; " +
 	"UPDATE documents SET body = (SELECT body FROM bodies b WHERE b.hash = documents.hash); DROP TABLE bodies; "
 
-// dropLists takes back what version 13 brought.
-const dropLists = "DROP INDEX roots_by_text; DROP INDEX roots_live; DROP INDEX roots_failed; DROP INDEX " +
+// dropLists takes back what versions 13 and 14 brought.
+const dropLists = "DROP VIEW subagent_results; DROP VIEW agent_status; " +
+	"DROP INDEX roots_by_text; DROP INDEX roots_live; DROP INDEX roots_failed; DROP INDEX " +
 	"roots_by_folder; DROP INDEX roots_by_person; ALTER TABLE sessions DROP COLUMN begun_by; "
 
 const dropTeam = dropLists + "ALTER TABLE sessions DROP COLUMN team; ALTER TABLE sessions DROP COLUMN asleep_at; "
