@@ -308,7 +308,8 @@ func (m *models) open(name, id string) (model.Provider, error) {
 		data, err := disk.Read(id, disk.Most)
 		if err != nil {
 			return nil, &troupe.UserError{Problem: "the script cannot be read: " + err.Error(),
-				Hint: "`troupe docs script-model` says how to write one.", Code: troupe.ExitUsage, Err: err}
+				Code: troupe.ExitUsage, Err: err,
+				Hint: "--model script:FILE plays the script in FILE; `troupe docs script-model` says how to write one."}
 		}
 		s, err := script.New(id, data)
 		if err != nil && len(m.env.Folders) > 0 { // who asks need not be who may read it
