@@ -193,10 +193,12 @@ func TestRefusedAnswerAsksAgain(t *testing.T) {
 	t.Parallel()
 	f := func() *fake {
 		f := newFake(func(f *fake, what string) {
-			if what == "go" {
-				f.ask(wire.Request{ID: "r1", Session: rootID, Path: "main", Tool: "Bash", Action: "make", Running: true,
-					Grant: "Bash(make)", File: "/x.json", NoAlways: true})
+			if what != "go" {
+				f.says("made")
+				return
 			}
+			f.ask(wire.Request{ID: "r1", Session: rootID, Path: "main", Tool: "Bash", Action: "make", Running: true,
+				Grant: "Bash(make)", File: "/x.json", NoAlways: true})
 		})
 		f.refused = troupe.NotAllowed(troupe.RightAdmin)
 		return f
@@ -210,6 +212,7 @@ func TestRefusedAnswerAsksAgain(t *testing.T) {
 		p.shows("you do not have")
 		p.sees("says why\ny/s/n/? + Enter?")
 		p.Keys("y\r")
+		p.sees("── done · 0 tool uses · 2k tokens · 1.5 s\n>")
 		f.heardAll(t, "begin false", "go", "answer r1 allow=true session=false")
 	})
 }
