@@ -141,6 +141,9 @@ func branchesFor(work troupe.Workspace) []string {
 	return []string{name, name + "-" + string(work.Owner)[:6]}
 }
 
+// pushedAs is the branch of the checkout that has what a command pushes of a workspace.
+func pushedAs(work troupe.Workspace) string { return "troupe-push/" + work.Name }
+
 // titleOf is what the session of a worktree is about; "" if it was removed.
 func titleOf(ctx context.Context, a *App, work troupe.Workspace) string {
 	s, err := a.trees.session(ctx, work.Session())
@@ -166,7 +169,7 @@ func (a worktrees) PushWorktree(ctx context.Context, p wire.WorktreePush) (out w
 			work.Of, work.Name), Hint: "troupe merge brings it to that folder; --into puts it on a branch there.",
 			Code: troupe.ExitUsage}
 	}
-	local := "troupe-push/" + work.Name
+	local := pushedAs(work)
 	if _, _, conflict, err := look.keeper.Onto(ctx, work, local); err != nil {
 		return out, err
 	} else if conflict != nil {
