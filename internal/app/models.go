@@ -393,7 +393,13 @@ func (m *models) openAnthropic(_, base, key string) (model.Provider, error) {
 // unconfigured says what a model lacks: a key of its own provider's, if others are configured.
 func (m *models) unconfigured(full, provider, key string) error {
 	others := m.askable()
-	if len(others) == 0 {
+	switch {
+	case len(m.env.Folders) > 0: // who asks has another environment, where a key counts for nothing
+		return &troupe.UserError{Code: troupe.ExitUsage,
+			Problem: fmt.Sprintf("the server has no key for %s's models, which %s needs", provider, full),
+			Hint: "Who runs the server sets " + key + " where `troupe serve` or `troupe worker` begins. `troupe models` " +
+				"lists what it has."}
+	case len(others) == 0:
 		return noProvider()
 	}
 	return &troupe.UserError{
@@ -402,6 +408,20 @@ func (m *models) unconfigured(full, provider, key string) error {
 			"`troupe models` lists them.", key, strings.Join(others, ", ")),
 		Code: troupe.ExitUsage,
 	}
+}
+
+// HostWarnings lists what is odd in the settings of a process that hosts sessions, and whether it lacks the key of the
+// model that they have where none is named.
+func HostWarnings(a *App) []string {
+	full, err := a.models.Default("", a.settings.Model, a.env.Folders[0])
+	if err == nil {
+		_, _, err = a.models.Provider(full)
+	}
+	if err == nil {
+		return a.warnings
+	}
+	problem, _, _ := strings.Cut(err.Error(), "\n")
+	return append(slices.Clip(a.warnings), "a session that names no model cannot begin: "+problem)
 }
 
 func noProvider() error {
