@@ -58,8 +58,11 @@ func (r Right) Covers(needs Right) bool {
 func (r Right) Answers() bool { return r == RightOwner || r == RightOperator || r == RightAdmin }
 
 // NotAllowed is the refusal of what needs another right than a user has.
-func NotAllowed(needs Right) error {
-	return &UserError{Problem: fmt.Sprintf("this needs the right %q, which you do not have at this server", needs),
+func NotAllowed(needs Right) error { return NotAllowedFor(needs, "this") }
+
+// NotAllowedFor is NotAllowed where only a part of it, in words, needs that right.
+func NotAllowedFor(needs Right, part string) error {
+	return &UserError{Problem: fmt.Sprintf("%s needs the right %q, which you do not have at this server", part, needs),
 		Hint: "An admin of the server can give it: troupe users set NAME --right " + string(needs),
 		Code: ExitPermission}
 }

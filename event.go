@@ -313,9 +313,13 @@ type Compacted struct {
 
 // BudgetWarned tells the session, once for each limit, that most of it is used up.
 type BudgetWarned struct {
-	Limit string `json:"limit"` // "tokens", "cost", "turns", "time"; "tree …" for the tree's
+	Limit string `json:"limit"` // "tokens", "cost", "turns", "time"; "tree …" for the tree's; LimitRepeats
 	Text  string `json:"text"`
 }
+
+// LimitRepeats is reached by a session that makes the same calls again and again. It is told each time that it begins
+// to.
+const LimitRepeats = "repeats"
 
 // SettingsChanged replaces the settings of a root's tree from here on: it goes on with others.
 type SettingsChanged struct {

@@ -39,6 +39,8 @@ type Policy struct {
 	// watches. Attempts that are billed are few in any case.
 	Patience   time.Duration `json:"patience,omitempty"`
 	MaxDenials int           `json:"max_denials,omitempty"` // replies in a row all of whose calls were denied
+	// MaxRepeats is how many replies in a row may make the same calls with the same results; 0: however many.
+	MaxRepeats int `json:"max_repeats,omitempty"`
 	// FallbackAfter is how many attempts of one call the session's own model gets if there is
 	// another to fall back to.
 	FallbackAfter int `json:"fallback_after,omitempty"`
@@ -59,11 +61,11 @@ type Policy struct {
 // DefaultPolicy is the policy of logs that do not name one. Thirty attempts with growing pauses
 // are some forty minutes of a provider that is down, unless there is another model to fall back to
 // after three; three replies of nothing but denied calls are a model that does not take no for an
-// answer. Ends of tasks that are less than 200 ms apart are told together, as long as others are
-// at work; the last one waits for none.
+// answer, and ten that do the same are one that goes in a circle. Ends of tasks that are less than
+// 200 ms apart are told together, as long as others are at work; the last one waits for none.
 func DefaultPolicy() Policy {
 	return Policy{
-		MaxAttempts: 30, MaxDenials: 3, FallbackAfter: 3, AutoBackground: 2 * time.Minute,
+		MaxAttempts: 30, MaxDenials: 3, MaxRepeats: 10, FallbackAfter: 3, AutoBackground: 2 * time.Minute,
 		Gather: 200 * time.Millisecond,
 	}
 }

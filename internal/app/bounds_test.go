@@ -672,6 +672,35 @@ func TestServerRulesAreBounded(t *testing.T) {
 	}
 }
 
+// TestOperatorIsNotOfferedAlways: a request says to those who may not have a rule kept that they may not.
+func TestOperatorIsNotOfferedAlways(t *testing.T) {
+	t.Parallel()
+	real, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin, operator := serverIn(t, real)
+	script := "replies:\n  - turn: 1\n    calls: [{tool: Write, input: {file_path: a.txt, content: x}}]\n  - text: done\n"
+	if err := os.WriteFile(filepath.Join(real, "s.yaml"), []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	begun, err := admin.Begin(t.Context(), wire.Begin{Prompt: "go", Cwd: real, Model: "script:s.yaml", AskMS: 60_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for who, a := range map[bool]api.API{true: operator, false: admin} {
+		if q := asksFor(t, a, begun.Root); q.Grant == "" || q.NoAlways != who {
+			t.Errorf("it is told %+v", q)
+		}
+	}
+	if err := operator.Answer(t.Context(), asksFor(t, admin, begun.Root).ID, wire.Answer{Allow: true}); err != nil {
+		t.Error(err)
+	}
+	if err := operator.Wait(t.Context(), begun.Root); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestServerUnconfinedCalls: a yes to what an MCP server outside of the sandbox does is an admin's.
 func TestServerUnconfinedCalls(t *testing.T) {
 	t.Parallel()

@@ -143,6 +143,10 @@ func branchesFor(work troupe.Workspace) []string {
 	return []string{name, name + "-" + string(work.Owner)[:6]}
 }
 
+// pushedAs is the branch of the checkout that has what a command pushes of a workspace. Its name comes again when it is
+// gone, and its owner's does not.
+func pushedAs(work troupe.Workspace) string { return "troupe-push/" + string(work.Owner) }
+
 // titleOf is what the session of a worktree is about; "" if it was removed.
 func titleOf(ctx context.Context, a *App, work troupe.Workspace) string {
 	s, err := a.trees.session(ctx, work.Session())
@@ -168,7 +172,7 @@ func (a worktrees) PushWorktree(ctx context.Context, p wire.WorktreePush) (out w
 			work.Of, work.Name), Hint: "troupe merge brings it to that folder; --into puts it on a branch there.",
 			Code: troupe.ExitUsage}
 	}
-	local := "troupe-push/" + string(work.Owner) // names come again when a worktree is gone
+	local := pushedAs(work)
 	if _, _, conflict, err := look.keeper.Onto(ctx, work, local); err != nil {
 		return out, err
 	} else if conflict != nil {

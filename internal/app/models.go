@@ -308,7 +308,8 @@ func (m *models) open(name, id string) (model.Provider, error) {
 		data, err := disk.Read(id, disk.Most)
 		if err != nil {
 			return nil, &troupe.UserError{Problem: "the script cannot be read: " + err.Error(),
-				Hint: "`troupe docs script-model` says how to write one.", Code: troupe.ExitUsage, Err: err}
+				Code: troupe.ExitUsage, Err: err,
+				Hint: "--model script:FILE plays the script in FILE; `troupe docs script-model` says how to write one."}
 		}
 		s, err := script.New(id, data)
 		if err != nil && len(m.env.Folders) > 0 { // who asks need not be who may read it
@@ -392,7 +393,13 @@ func (m *models) openAnthropic(_, base, key string) (model.Provider, error) {
 // unconfigured says what a model lacks: a key of its own provider's, if others are configured.
 func (m *models) unconfigured(full, provider, key string) error {
 	others := m.askable()
-	if len(others) == 0 {
+	switch {
+	case len(m.env.Folders) > 0: // who asks has another environment, where a key counts for nothing
+		return &troupe.UserError{Code: troupe.ExitUsage,
+			Problem: fmt.Sprintf("the server has no key for %s's models, which %s needs", provider, full),
+			Hint: "Who runs the server sets " + key + " where `troupe serve` or `troupe worker` begins. `troupe models` " +
+				"lists what it has."}
+	case len(others) == 0:
 		return noProvider()
 	}
 	return &troupe.UserError{
@@ -401,6 +408,20 @@ func (m *models) unconfigured(full, provider, key string) error {
 			"`troupe models` lists them.", key, strings.Join(others, ", ")),
 		Code: troupe.ExitUsage,
 	}
+}
+
+// HostWarnings lists what is odd in the settings of a process that hosts sessions, and whether it lacks the key of the
+// model that they have where none is named.
+func HostWarnings(a *App) []string {
+	full, err := a.models.Default("", a.settings.Model, a.env.Folders[0])
+	if err == nil {
+		_, _, err = a.models.Provider(full)
+	}
+	if err == nil {
+		return a.warnings
+	}
+	problem, _, _ := strings.Cut(err.Error(), "\n")
+	return append(slices.Clip(a.warnings), "a session that names no model cannot begin: "+problem)
 }
 
 func noProvider() error {

@@ -188,7 +188,7 @@ func (a sessions) Report(ctx context.Context, id troupe.SessionID) (wire.Report,
 func limitName(limit string) string {
 	return map[string]string{
 		turn.LimitTurns: wire.LimitTurns, turn.LimitTime: wire.LimitTime, turn.TreeTurns: wire.LimitAll,
-		turn.TreeTokens: wire.LimitTokens, turn.TreeCost: wire.LimitCost,
+		turn.TreeTokens: wire.LimitTokens, turn.TreeCost: wire.LimitCost, troupe.LimitRepeats: troupe.LimitRepeats,
 	}[limit]
 }
 

@@ -107,7 +107,7 @@ func (a requests) show(r store.Reader, q troupe.Request) (wire.Request, error) {
 		w.Worktree, w.WorktreeName = s.Workspace.Folder, s.Workspace.Name
 	}
 	if w.Grant != "" {
-		w.File = a.app.dirs.Kept(w.Folder)
+		w.File, w.NoAlways = a.app.dirs.Kept(w.Folder), onlyOperates(a.caller)
 	}
 	if w.Mode != "" {
 		events, err := r.Events(q.Root, 0, 1)

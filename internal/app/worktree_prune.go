@@ -92,7 +92,7 @@ func (l looking) prune(ctx context.Context, row worktree.Row, p wire.WorktreePru
 	case w.State == wire.WorktreeUnknown:
 		out.Why = w.Problem
 	case p.Discard: // whatever it holds
-	case w.State == wire.WorktreeUnmerged:
+	case w.State == wire.WorktreeUnmerged && !w.Pushed:
 		out.Why = fmt.Sprintf("it has work that is nowhere else: troupe merge %s, or throw it away: "+
 			"troupe worktrees prune --discard %s", w.Name, w.Name)
 	case len(w.Declined) > 0:
@@ -105,7 +105,7 @@ func (l looking) prune(ctx context.Context, row worktree.Row, p wire.WorktreePru
 		out.Removed = out.Why == ""
 		return out, nil
 	}
-	end := worktree.Ending{Going: l.told(row.Workspace, &out), Had: w.State == wire.WorktreeMerged && row.Unmerged}
+	end := worktree.Ending{Going: l.told(row.Workspace, &out), Had: (w.State == wire.WorktreeMerged || w.Pushed) && row.Unmerged}
 	if p.Discard {
 		end.Losing = func(what string) { out.Lost = what }
 	}

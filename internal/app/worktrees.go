@@ -333,8 +333,23 @@ func (l looking) rootOf(ctx context.Context, row worktree.Row) troupe.SessionID 
 	return s.Root
 }
 
-// shown is a worktree with what it holds.
+// shown is a worktree with what it holds. A checkout is never changed, so that nothing is merged into it: what a branch
+// there has was at the most pushed.
 func (l looking) shown(ctx context.Context, row worktree.Row) wire.Worktree {
+	out := l.holds(ctx, row)
+	work, all := row.Workspace, checkoutsOf(l.app)
+	if work.Remote == "" || !all.Has(work.Of) || out.State != wire.WorktreeMerged && out.State != wire.WorktreeUnmerged {
+		return out
+	}
+	if out.Pushed = all.Pushed(ctx, work.Of, row.Tip); out.State == wire.WorktreeMerged {
+		out.Pushed = out.Pushed || all.Pushed(ctx, work.Of, "refs/heads/"+pushedAs(work))
+	}
+	out.State = wire.WorktreeUnmerged
+	return out
+}
+
+// holds is shown, for a worktree that may be beside any folder.
+func (l looking) holds(ctx context.Context, row worktree.Row) wire.Worktree {
 	out := l.known(ctx, row)
 	switch {
 	case out.State == wire.WorktreeWorking:

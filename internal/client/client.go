@@ -354,6 +354,11 @@ func refused(resp *http.Response) error {
 	if err == nil && kind == p.ContentType("") && json.Unmarshal(text, &p) == nil && p.Detail != "" {
 		return p.Err()
 	}
+	if u := resp.Request.URL; resp.StatusCode == http.StatusBadRequest && u.Scheme == "http" &&
+		bytes.Contains(text, []byte("HTTPS")) { // as servers and proxies say it
+		return &troupe.UserError{Problem: "the server at " + u.Host + " speaks TLS, and not plain HTTP",
+			Hint: "Say https: https://" + u.Host, Code: troupe.ExitUsage}
+	}
 	return &troupe.UserError{
 		Problem: strings.TrimSpace(fmt.Sprintf("the process that runs the session answered %s: %.200s", resp.Status,
 			text)),

@@ -302,4 +302,10 @@ func TestCertificate(t *testing.T) {
 		called {
 		t.Errorf("a certificate of nobody's: %v", err)
 	}
+	plain := client.At(strings.Replace(s.URL, "https:", "http:", 1), "secret")
+	defer plain.Close()
+	if _, err := plain.Server().People().Me(t.Context()); err == nil || !strings.Contains(err.Error(), s.URL) ||
+		!strings.Contains(err.Error(), "speaks TLS") || called {
+		t.Errorf("plain HTTP where TLS is spoken: %v", err)
+	}
 }

@@ -98,6 +98,7 @@ func TestRepository(t *testing.T) {
 		checkouttest.Git(t, repo, "rev-parse", pushed+"^") != first || remote("main") != first {
 		t.Fatalf("the branch is %s", pushed)
 	}
+	says(far.troupe("worktrees", "--all"), 0, "pushed, and unmerged here: 1 file")
 	// A run later pushes what came to it.
 	says(far.troupe("-p", "write more", "--resume", "fixer"), 0, "written")
 	if got := remote("troupe/fixer"); checkouttest.Git(t, repo, "show", got+":c.txt") != "more" ||
@@ -113,7 +114,17 @@ func TestRepository(t *testing.T) {
 	}
 	says(far.troupe("show", "quiet"), 0, "troupe push quiet")
 	says(far.troupe("merge", "quiet"), 2, "is beside a checkout, which is not changed")
+	listed := func(name, want string) {
+		t.Helper()
+		list := far.troupe("worktrees", "--all").out
+		if !regexp.MustCompile(`(?m)^` + name + ` .*` + want).MatchString(list) {
+			t.Errorf("%s is listed as in\n%s", name, list)
+		}
+	}
+	listed("quiet", " unmerged: 1 file")
 	says(far.troupe("push", "quiet"), 0, "Pushed to "+url+" as branch troupe/quiet")
+	listed("quiet", "pushed, and unmerged here: 1 file")
+	says(far.troupe("worktrees", "prune", "--dry-run", "quiet"), 0, "would go quiet")
 	says(far.troupe("push", "quiet", "--branch", "fix-login"), 0, "as branch fix-login")
 	says(far.troupe("worktrees"), 0, "quiet")
 	says(far.troupe("diff", "quiet", "--stat"), 0, "b.txt")

@@ -17,7 +17,7 @@ type folders []string
 type anywhere interface{ Anywhere() bool }
 
 // demanding is what needs more than its verb does, by what it says.
-type demanding interface{ Needs() troupe.Right }
+type demanding interface{ Needs() wire.Demand }
 
 // admit refuses what a user may not send: folders and files outside, and what only an admin may ask for. A folder
 // outside is the usual one if that is the only one: who calls from another machine stands in none of the server's.
@@ -26,22 +26,22 @@ func (f folders) admit(c troupe.Caller, verb string, in any) error {
 	if err != nil {
 		return err
 	}
-	if needs != "" && !c.Right.Covers(needs) {
-		return troupe.NotAllowed(needs)
+	if needs.Right != "" && !c.Right.Covers(needs.Right) {
+		return troupe.NotAllowedFor(needs.Right, needs.What)
 	}
 	return nil
 }
 
 // look goes through what was sent, at any depth.
-func (f folders) look(v reflect.Value, verb string) (needs troupe.Right, err error) {
+func (f folders) look(v reflect.Value, verb string) (needs wire.Demand, err error) {
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {
-			return "", nil
+			return needs, nil
 		}
 		v = v.Elem()
 	}
 	if v.Kind() != reflect.Struct {
-		return "", nil
+		return needs, nil
 	}
 	if d, ok := v.Addr().Interface().(demanding); ok {
 		needs = d.Needs()
@@ -67,8 +67,8 @@ func (f folders) look(v reflect.Value, verb string) (needs troupe.Right, err err
 				}
 			}
 		default:
-			var more troupe.Right
-			if more, err = f.look(x, verb); more != "" && !needs.Covers(more) {
+			var more wire.Demand
+			if more, err = f.look(x, verb); more.Right != "" && !needs.Right.Covers(more.Right) {
 				needs = more
 			}
 		}

@@ -197,7 +197,7 @@ type modelName struct {
 }
 
 // Needs is the right to ask so: a script is a file, of which an error tells.
-func (m *modelName) Needs() troupe.Right { return wire.ModelChoice{Model: m.Name}.Needs() }
+func (m *modelName) Needs() wire.Demand { return wire.ModelChoice{Model: m.Name}.Needs() }
 
 func (o *operations) machine(h huma.API) {
 	queryFolder(o, h, "models", func(a api.API, ctx context.Context, cwd string) (wire.ModelList, error) {

@@ -208,7 +208,7 @@ func (l *life) event(e troupe.Event) error {
 	case troupe.ModelChanged:
 		l.told(b.Mail)
 	case troupe.BudgetWarned:
-		if l.warned[b.Limit] {
+		if l.warned[b.Limit] && b.Limit != troupe.LimitRepeats {
 			return fmt.Errorf("it is warned of its limit of %s once more", b.Limit)
 		}
 		l.warned[b.Limit] = true

@@ -54,7 +54,7 @@ func drawClimate(r *rand.Rand) climate {
 		lane: max(0, r.IntN(5)-2),
 		talk: r.IntN(25), faults: 20 * r.IntN(10), crashes: r.IntN(7),
 		words: r.IntN(14), calls: 6 + r.IntN(34),
-		policy: troupe.Policy{MaxAttempts: 2 + r.IntN(4), MaxDenials: 3, FallbackAfter: 2},
+		policy: troupe.Policy{MaxAttempts: 2 + r.IntN(4), MaxDenials: 3, FallbackAfter: 2, MaxRepeats: 4},
 	}
 	switch r.IntN(8) {
 	case 0, 1, 2, 3:

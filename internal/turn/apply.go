@@ -125,7 +125,11 @@ func (f *fold) apply() error {
 	case troupe.Compacted:
 		return f.compacted(b)
 	case troupe.BudgetWarned:
-		f.s.warned = append(f.s.warned, b.Limit)
+		if b.Limit == troupe.LimitRepeats {
+			f.s.refused.repeats.told = true
+		} else {
+			f.s.warned = append(f.s.warned, b.Limit)
+		}
 		f.s.mail = append(f.s.mail, f.e.Seq)
 		f.s.window.pending += int64(len(b.Text))
 	case troupe.Ended:
@@ -234,6 +238,9 @@ func (f *fold) applyReply(b troupe.Replied) error {
 		}
 	}
 	f.s.open, f.s.begun = len(f.s.Calls), 0
+	if f.s.refused.repeats.at = f.e.At; f.s.open == 0 {
+		f.s.refused.repeats = repeats{}
+	}
 	f.s.last.said = f.s.last.text != "" || f.s.open > 0
 	if f.s.last.said && b.Stop != troupe.StopMaxTokens {
 		f.s.nudges = 0

@@ -147,10 +147,7 @@ func (d *decision) spent() (end Action, ok bool) {
 	switch {
 	case d.denied() > 0:
 		why := fmt.Sprintf("stopped after %d replies in a row whose every tool call was denied", d.denied())
-		if n := len(d.s.Evidence.Denied); n > 0 && d.s.Evidence.Denied[n-1].Grant != "" {
-			why += "; the last one needs the rule " + d.s.Evidence.Denied[n-1].Grant
-		}
-		return d.fail(troupe.CausePermission, why), true
+		return d.fail(troupe.CausePermission, why+needs(d.s)), true
 	case d.s.spent():
 		return End{troupe.MaxTurns, troupe.CauseLimit, d.s.last.text,
 			"reached its limit of " + replies(limits.MaxTurns), LimitTurns}, true
@@ -161,7 +158,15 @@ func (d *decision) spent() (end Action, ok bool) {
 	case d.in.Over.Limit != "":
 		return d.limited(d.in.Over.Limit, d.in.Over.Words), true
 	}
-	return nil, false
+	return circling(d)
+}
+
+// needs is the rule that would have allowed what was denied last.
+func needs(s *State) string {
+	if n := len(s.Evidence.Denied); n > 0 && s.Evidence.Denied[n-1].Grant != "" {
+		return "; the last one needs the rule " + s.Evidence.Denied[n-1].Grant
+	}
+	return ""
 }
 
 // dearer reports whether another attempt would go beyond the session's own limit of money if it cost what the
@@ -222,7 +227,7 @@ func (d *decision) warning() (troupe.BudgetWarned, bool) {
 	if d.s.Unwarned(d.in.Near) {
 		return d.in.Near, true
 	}
-	return troupe.BudgetWarned{}, false
+	return warnsOfCircle(d)
 }
 
 // Unwarned reports whether the session was not told of this yet.

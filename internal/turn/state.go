@@ -190,6 +190,7 @@ type refused struct {
 	denied   int  // all of whose calls were denied
 	held     int  // the same, where some may have been commands that the sandbox held back
 	auto     int  // what the model of mode auto did not allow, in a row
+	repeats       // those that did what was done before
 }
 
 func (c *Call) coord() troupe.Coord { return troupe.Coord{Reply: c.Reply, Call: c.Index} }

@@ -171,6 +171,7 @@ func (f *fold) delivered(b troupe.MailDelivered) error {
 	}
 	if words {
 		f.s.mail = append(f.s.mail, f.e.Seq)
+		f.s.refused.repeats = repeats{}
 	}
 	if asks {
 		f.s.asked = append(f.s.asked, f.e.Seq)

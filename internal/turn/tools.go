@@ -96,6 +96,7 @@ func (f *fold) toolFinished(b troupe.ToolFinished) error {
 	}
 	f.noteDenials(c, b)
 	if f.s.open == 0 {
+		repeated(f)
 		f.countDenials()
 	}
 	return nil

@@ -131,6 +131,8 @@ type Request struct {
 	// answer is "always": it holds for that folder.
 	Folder string `json:"folder"`
 	File   string `json:"file,omitempty"`
+	// NoAlways: who asks for the request may not answer it with "always".
+	NoAlways bool `json:"no_always,omitempty"`
 }
 
 // Listed are the things that a command wanted, in words, where they are more than Why can tell.

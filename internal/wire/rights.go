@@ -7,22 +7,45 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// What some verbs are asked to do takes more than the right that the verb needs. An empty right is no more than that.
+// Demand is what something takes beyond the right that the verb needs: a right, and what of it takes that, in words
+// that go on with "needs the right". The zero one is no more than the verb needs.
+type Demand struct {
+	Right troupe.Right
+	What  string
+}
 
-// Needs is the right to begin a run so.
-func (b Begin) Needs() troupe.Right {
-	if b.Agents != "" || NamesFile(b.Model) || NamesFile(b.Fallback) {
-		return troupe.RightAdmin // definitions may bring hooks and MCP servers, which no sandbox confines
+func admins(what string) Demand { return Demand{troupe.RightAdmin, what} }
+
+// Needs is what it takes to begin a run so.
+func (b Begin) Needs() Demand {
+	switch {
+	case b.Agents != "":
+		return admins("--agents, which may bring hooks and MCP servers that no sandbox confines,")
+	case NamesFile(b.Model):
+		return fileAsModel("--model", b.Model)
+	case NamesFile(b.Fallback):
+		return fileAsModel("--fallback-model", b.Fallback)
 	}
 	return b.Permissions.Needs()
 }
 
-// Needs is the right to give agents so much.
-func (p Permissions) Needs() troupe.Right {
-	if p.Trust || p.Mode == troupe.ModeBypass || slices.ContainsFunc(p.Allow, opens) {
-		return troupe.RightAdmin
+// fileAsModel is what a model takes that is a file.
+func fileAsModel(flag, name string) Demand {
+	return admins(flag + " " + troupe.VisibleLine(Cut(name)) + ", which has the server read a file of its machine,")
+}
+
+// Needs is what it takes to give agents so much.
+func (p Permissions) Needs() Demand {
+	i := slices.IndexFunc(p.Allow, opens)
+	switch {
+	case p.Trust:
+		return admins("to trust a folder")
+	case p.Mode == troupe.ModeBypass:
+		return admins("the mode " + string(p.Mode))
+	case i >= 0:
+		return admins("the rule " + troupe.VisibleLine(Cut(p.Allow[i])) + ", which may allow more than work in the folder,")
 	}
-	return ""
+	return Demand{}
 }
 
 // opens reports whether a rule may allow more than work in the folder of a run: it names files by an absolute path, or
@@ -39,29 +62,24 @@ func opens(rule string) bool {
 		strings.Contains(files, "/.")
 }
 
-// Needs is the right to ask about a run at a place: what would be allowed there may be asked by those who may look.
-func (p Place) Needs() troupe.Right {
-	if NamesFile(p.Model) {
-		return troupe.RightAdmin
-	}
-	return ""
-}
+// Needs is what it takes to ask about a run at a place: what would be allowed there may be asked by those who may look.
+func (p Place) Needs() Demand { return ModelChoice{Model: p.Model}.Needs() }
 
-// Needs is the right to choose a mode.
-func (m ModeChoice) Needs() troupe.Right { return Permissions{Mode: troupe.Mode(m.Mode)}.Needs() }
+// Needs is what it takes to choose a mode.
+func (m ModeChoice) Needs() Demand { return Permissions{Mode: troupe.Mode(m.Mode)}.Needs() }
 
-// Needs is the right to choose a model.
-func (m ModelChoice) Needs() troupe.Right {
+// Needs is what it takes to choose a model.
+func (m ModelChoice) Needs() Demand {
 	if NamesFile(m.Model) {
-		return troupe.RightAdmin
+		return fileAsModel("--model", m.Model)
 	}
-	return ""
+	return Demand{}
 }
 
-// Needs is the right to answer so: what is written down holds for all who come after.
-func (a Answer) Needs() troupe.Right {
+// Needs is what it takes to answer so: what is written down holds for all who come after.
+func (a Answer) Needs() Demand {
 	if a.Always {
-		return troupe.RightAdmin
+		return admins("the answer \"always\", which is kept for later sessions,")
 	}
 	return Permissions{Mode: a.Mode}.Needs()
 }

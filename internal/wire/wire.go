@@ -34,7 +34,7 @@ type Report struct {
 	NumTurns int             `json:"num_turns"` // model replies of the main agent
 	Denials  []troupe.Denial `json:"denials,omitempty"`
 	// Limit names, of a run that a limit has ended, that one; "" if it is none of Limits, which tells how much of
-	// each is used.
+	// each is used. It is "repeats" for a run that made the same calls again and again.
 	Limit  string  `json:"limit,omitempty"`
 	Limits []Limit `json:"limits,omitempty"`
 	// Suspects asks, of a run whose model was not to be had, what may be wrong with it.

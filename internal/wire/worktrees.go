@@ -59,6 +59,7 @@ type Worktree struct {
 	Bytes   int64         `json:"bytes"`
 	State   WorktreeState `json:"state,omitempty" doc:"What it holds; only where it was looked at"`
 	WorktreeSums
+	Pushed   bool     `json:"pushed,omitempty" doc:"A branch of the remote has all of it"`
 	Declined []string `json:"declined,omitempty" doc:"Files of which the folder's own version was kept at a merge"`
 	Kept     string   `json:"kept,omitempty" doc:"Why the folder stayed when its session ended"`
 	Problem  string   `json:"problem,omitempty"`

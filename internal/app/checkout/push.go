@@ -69,6 +69,16 @@ func (c *Checkouts) Push(ctx context.Context, folder, what string, by troupe.Ses
 		s.URL, strings.Join(as, " and ")), Hint: "Name another one with --branch.", Err: err}
 }
 
+// Pushed reports whether a branch that was pushed from a checkout has a commit.
+func (c *Checkouts) Pushed(ctx context.Context, folder, commit string) bool {
+	r, err := git.Open(ctx, folder, c.o.Environ)
+	if err != nil {
+		return false
+	}
+	has, err := line(ctx, *r, "for-each-ref", "--count=1", "--format=%(refname)", "--contains", commit, pushed)
+	return err == nil && has != ""
+}
+
 var errTaken = errors.New("the remote has a branch of that name with something else")
 
 // pushAs pushes a commit as a branch of the remote.

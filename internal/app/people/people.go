@@ -379,8 +379,12 @@ func (p *People) Tokens(ctx context.Context) ([]wire.Token, error) {
 			return nil, fmt.Errorf("read token %s: %w", r.Key, err)
 		}
 		if p.now().Before(t.Expires) {
+			used := t.Used.Truncate(usedEvery)
+			if used.Before(t.Created) {
+				used = t.Created
+			}
 			out = append(out, wire.Token{ID: r.Key, User: t.User, Label: t.Label, CreatedAt: t.Created,
-				ExpiresAt: t.Expires, UsedAt: t.Used.Truncate(usedEvery)})
+				ExpiresAt: t.Expires, UsedAt: used})
 		}
 	}
 	return out, nil

@@ -467,6 +467,9 @@ func TestUsed(t *testing.T) {
 		}
 		return r[0].Version
 	}
+	if made, err := p.Tokens(t.Context()); err != nil || len(made) != 1 || made[0].UsedAt.Before(made[0].CreatedAt) {
+		t.Errorf("it was used before it was made: %+v, %v", made, err)
+	}
 	before := version()
 	for range 3 {
 		if _, err := p.Whose(t.Context(), in.Token); err != nil {

@@ -516,7 +516,7 @@ func (k *Keeper) begin(ctx context.Context, p plan) error {
 		}
 		b.Prompt, b.Typed = d.Prompt, &d.Typed
 	}
-	for _, needs := range []troupe.Right{troupe.RightOperator, b.Needs()} {
+	for _, needs := range []troupe.Right{troupe.RightOperator, b.Needs().Right} {
 		if needs != "" && !caller.Right.Covers(needs) {
 			return refusal(fmt.Sprintf("it takes the right %q, and %s has %q", needs, p.By, caller.Right))
 		}

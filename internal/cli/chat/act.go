@@ -32,6 +32,9 @@ func (v *conversation) perform(ctx context.Context, acts []act) {
 			v.say("Not sent; Up brings it back.")
 		case a.kind == actSend && !v.s.Put(a.text):
 			v.say("Not sent: " + console.Line(a.text, 400))
+		case a.kind == actAnswer && !gone && v.tree != nil && !v.m.ending:
+			delete(v.m.settled, a.request) // if it is open still it is asked again
+			v.requests(ctx)
 		case a.kind == actCount && gone:
 			v.leave = true
 		}

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,10 +20,9 @@ func keysOf(r wire.Request) []string {
 		return []string{"y", "e", "n"}
 	case r.Grant == "":
 		return []string{"y", "n"}
-	case r.Wider == "":
-		return []string{"y", "s", "a", "n"}
 	}
-	return []string{"y", "s", "f", "a", "n"}
+	keys := []string{"y", "s", "f", "a", "n"}
+	return slices.DeleteFunc(keys, func(k string) bool { return k == "f" && r.Wider == "" || k == "a" && r.NoAlways })
 }
 
 // near is how long before its deadline a request says that it has one.
@@ -40,9 +40,13 @@ func (x *box) choices(r wire.Request) []string {
 			line += meaning(r, key)
 		}
 		out = append(out, line)
-		if key == "a" && r.Tool == "Bash" {
-			out = append(out, "s and a allow it anything in "+x.opens(r)+" but at protected places, and "+
-				"any host that the settings allow")
+		if (key == "a" || key == "s" && r.NoAlways) && r.Tool == "Bash" {
+			both := "s and a allow"
+			if r.NoAlways {
+				both = "s allows"
+			}
+			out = append(out, both+" it anything in "+x.opens(r)+" but at protected places, and any host that the "+
+				"settings allow")
 		}
 	}
 	if r.Mode != "" {

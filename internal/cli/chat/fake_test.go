@@ -413,6 +413,10 @@ func (f *fake) Answer(_ context.Context, request string, a wire.Answer) error {
 		f.mu.Unlock()
 		return fmt.Errorf("request %s: %w", request, troupe.ErrNotFound)
 	}
+	if a.Session && f.refused != nil {
+		f.mu.Unlock()
+		return f.refused
+	}
 	r := f.requests[i]
 	f.requests = slices.Delete(f.requests, i, i+1)
 	f.mu.Unlock()

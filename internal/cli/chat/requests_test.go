@@ -188,6 +188,35 @@ func TestQuestionExplainsItself(t *testing.T) {
 	})
 }
 
+// TestRefusedAnswerAsksAgain: a request whose answer was refused is shown again, and answered by the next key.
+func TestRefusedAnswerAsksAgain(t *testing.T) {
+	t.Parallel()
+	f := func() *fake {
+		f := newFake(func(f *fake, what string) {
+			if what != "go" {
+				f.says("made")
+				return
+			}
+			f.ask(wire.Request{ID: "r1", Session: rootID, Path: "main", Tool: "Bash", Action: "make", Running: true,
+				Grant: "Bash(make)", File: "/x.json", NoAlways: true})
+		})
+		f.refused = troupe.NotAllowed(troupe.RightAdmin)
+		return f
+	}
+	screens(t, "refused_answer", f, wire.Begin{}, func(p *person, f *fake) {
+		p.Keys("go\r")
+		p.sees("y/s/n/? + Enter?")
+		p.Keys("a\r")
+		p.sees("this one.\ny/s/n/? + Enter?")
+		p.Keys("s\r")
+		p.shows("you do not have")
+		p.sees("says why\ny/s/n/? + Enter?")
+		p.Keys("y\r")
+		p.sees("── done · 0 tool uses · 2k tokens · 1.5 s\n>")
+		f.heardAll(t, "begin false", "go", "answer r1 allow=true session=false")
+	})
+}
+
 // TestQuestionMark: where nothing is asked, a lone ? at a terminal is /help.
 func TestQuestionMark(t *testing.T) {
 	t.Parallel()

@@ -126,7 +126,11 @@ func writeRequest(c *console.Console, r wire.Request, now time.Time) {
 	}
 	always := ""
 	if r.Grant != "" {
-		always = fmt.Sprintf("   (--session, --always: %s from now on)", console.VisibleLine(r.Grant))
+		flags := "--session, --always"
+		if r.NoAlways {
+			flags = "--session"
+		}
+		always = fmt.Sprintf("   (%s: %s from now on)", flags, console.VisibleLine(r.Grant))
 	}
 	part(c, "answer", fmt.Sprintf("troupe answer %s allow|deny%s", r.ID, always))
 	if r.Wider != "" {

@@ -147,7 +147,7 @@ func zoneOf(s wire.Schedule) string {
 	return " (" + console.Line(s.Zone, 64) + ")"
 }
 
-// scheduleNext is the next moment, as the reader's clock shows it.
+// scheduleNext is the next moment, by the clock of the schedule's zone; of one that has none, by the reader's.
 func scheduleNext(s wire.Schedule) string {
 	switch who, _, troupes := strings.Cut(s.Paused, ":"); {
 	case s.Broken != "":
@@ -159,7 +159,11 @@ func scheduleNext(s wire.Schedule) string {
 	case s.Next.IsZero():
 		return "never"
 	}
-	return localMoment(s.Next)
+	at := s.Next.Local()
+	if zone, err := time.LoadLocation(s.Zone); err == nil && s.EveryMS == 0 { // "" is UTC
+		at = s.Next.In(zone)
+	}
+	return at.Format("Mon 2 Jan 15:04 MST")
 }
 
 func localMoment(t time.Time) string { return t.Local().Format("Mon 2 Jan 15:04") }

@@ -18,8 +18,9 @@ import (
 const worktreesLong = `List the folders that agents have of their own beside this one: whose each is, its branch, and what
 it holds that this folder does not have. --all lists those beside every folder.
 
-unmerged: it has work that no branch of yours has and your files do not show. merged: you have all of
-it. nothing: its agent changed nothing. A folder that is gone is kept on its branch.`
+unmerged: it has work that no branch of yours has and your files do not show. pushed: a branch of the
+remote has that. merged: you have all of it. nothing: its agent changed nothing. A folder that is gone
+is kept on its branch.`
 
 // lookingAt is what a terminal is told while worktrees are looked at.
 const lookingAt = "Looking at what the worktrees hold"
@@ -133,13 +134,13 @@ func confirmDiscard(ctx context.Context, c *console.Console, a api.API, p wire.W
 
 // goesForGood reports whether to discard a worktree throws something away.
 func goesForGood(w wire.Worktree) bool {
-	return w.State == wire.WorktreeUnmerged || w.There && w.Kept != ""
+	return w.State == wire.WorktreeUnmerged && !w.Pushed || w.There && w.Kept != ""
 }
 
 // discards says how much a worktree holds that is nowhere else.
 func discards(w wire.Worktree) string {
 	s, text := w.WorktreeSums, console.Line(w.Name, 64)+": "
-	if w.State == wire.WorktreeUnmerged {
+	if w.State == wire.WorktreeUnmerged && !w.Pushed {
 		text += fmt.Sprintf("%s +%d -%d, %s, nowhere else; ", console.Count(s.Files, "file"), s.Added, s.Removed,
 			console.Count(s.Commits, "commit"))
 	}

@@ -57,7 +57,11 @@ func WorktreeHolds(w wire.Worktree) (text string) {
 			text += ", yours kept in " + Count(n, "file")
 		}
 	case wire.WorktreeUnmerged:
-		text = "unmerged: " + worktreeSums(w.WorktreeSums)
+		text = "unmerged: "
+		if w.Pushed {
+			text = "pushed, and unmerged here: "
+		}
+		text += worktreeSums(w.WorktreeSums)
 		if n := len(w.Conflicts); n > 0 {
 			text += fmt.Sprintf(", conflicts in %s", Count(n, "file"))
 		}

@@ -209,12 +209,16 @@ func (w *world) reaching() map[string]func() asked {
 			}
 			return asked{}
 		},
-		"targets":       plain,
-		"set-target":    func() asked { return asked{body: w.target(w.fresh("t"))} },
-		"target":        func() asked { return named("target", w.told()) },
-		"test-target":   func() asked { return named("target", w.told()) },
-		"remove-target": func() asked { return named("target", w.told()) },
-		"replay-target": func() asked { a := named("target", w.told()); a.body = map[string]any{}; return a },
+		"stored-agents":       plain,
+		"set-stored-agent":    func() asked { return asked{body: w.definition(w.fresh("a"))} },
+		"stored-agent":        func() asked { return named("agent", w.stored()) },
+		"remove-stored-agent": func() asked { return named("agent", w.stored()) },
+		"targets":             plain,
+		"set-target":          func() asked { return asked{body: w.target(w.fresh("t"))} },
+		"target":              func() asked { return named("target", w.told()) },
+		"test-target":         func() asked { return named("target", w.told()) },
+		"remove-target":       func() asked { return named("target", w.told()) },
+		"replay-target":       func() asked { a := named("target", w.told()); a.body = map[string]any{}; return a },
 		"sign-in": func() asked {
 			var u wire.UserChanged
 			w.read(w.must("POST", "/v1/users/change", w.admin, map[string]any{"name": "emil", "right": "viewer",
@@ -222,6 +226,18 @@ func (w *world) reaching() map[string]func() asked {
 			return asked{body: map[string]any{"code": u.Code, "label": "laptop"}}
 		},
 	}
+}
+
+// definition is that of an agent which is to be stored.
+func (w *world) definition(name string) map[string]any {
+	return map[string]any{"name": name, "text": "---\nname: " + name + "\ndescription: d\n---\nYou review.\n"}
+}
+
+func (w *world) stored() string {
+	w.t.Helper()
+	name := w.fresh("a")
+	w.must("POST", "/v1/stored-agents", w.admin, w.definition(name))
+	return name
 }
 
 // target is one that is told nothing: its events do not come, and nothing listens there.

@@ -109,8 +109,8 @@ func (t telling) Begin(ctx context.Context, a wire.Act) (func(context.Context, e
 // Drained implements what a command waits for: a server runs on, though it may have been told to run no sessions.
 func (s *Served) Drained() <-chan struct{} { return nil }
 
-// Warnings lists what is odd in the settings.
-func (s *Served) Warnings() []string { return s.hosting.app.Warnings() }
+// Warnings lists what is odd in the settings, and what is missing.
+func (s *Served) Warnings() []string { return app.HostWarnings(s.hosting.app) }
 
 // closeWithin is how long calls under way may take when a server ends.
 const closeWithin = 5 * time.Second
@@ -174,8 +174,8 @@ func Work(ctx context.Context, env Env, o ServeOptions) (*Working, error) {
 // Drained is closed once it takes on nothing any more and nothing is at work in it (troupe admin drain).
 func (w *Working) Drained() <-chan struct{} { return w.hosting.host.Load().Drained() }
 
-// Warnings lists what is odd in the settings.
-func (w *Working) Warnings() []string { return w.hosting.app.Warnings() }
+// Warnings lists what is odd in the settings, and what is missing.
+func (w *Working) Warnings() []string { return app.HostWarnings(w.hosting.app) }
 
 // Close ends what runs here. Another worker goes on with it.
 func (w *Working) Close(ctx context.Context) error { return w.hosting.close(ctx) }

@@ -105,7 +105,10 @@ func (w warnings) take(id troupe.SessionID, b troupe.BudgetWarned) (text string,
 	text, _, _ = strings.Cut(b.Text, ";")
 	first = !w[key]
 	w[key] = true
-	return "most of a limit is used up: " + console.Line(text, 0), first
+	if b.Limit != troupe.LimitRepeats {
+		text = "most of a limit is used up: " + text
+	}
+	return console.Line(text, 0), first
 }
 
 // Raise says how to go on after a limit was reached. Of what a reply may overshoot, the new limit has twice what is

@@ -445,6 +445,10 @@ func TestManual(t *testing.T) {
 	first.want("Let me look for it.", "correct the typo")
 	first.want("It is in mail.go. I will correct it.", "./mail.go:7")
 	first.want("The word is spelled correctly now.", "edited")
+	denied := open(t, load(t, string(blocks[0][1])), "main")
+	denied.want("Let me look for it.", "correct the typo")
+	denied.want("It is in mail.go. I will correct it.", "./mail.go:7")
+	denied.want("It is in mail.go, and I may not correct it.", "no rule allows it, and it writes /w/mail.go")
 	flaky := open(t, load(t, string(blocks[1][1])), "main")
 	if _, err := flaky.say("go"); err == nil {
 		t.Error("the flaky script did not fail")
