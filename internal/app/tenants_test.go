@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -273,6 +275,84 @@ func TestTenantsByCommand(t *testing.T) {
 	} {
 		if got := p.call(p.a, bash(c), allow("Bash")); !strings.Contains(got, want) {
 			t.Errorf("%s\ntells %s", c, got)
+		}
+	}
+}
+
+// TestTenantsByName: no command of project A sees what project B is called, what its sessions have made, or when they
+// touch it, whether it may read there or not.
+func TestTenantsByName(t *testing.T) {
+	t.Parallel()
+	p := projectsOf(t, "")
+	p.canConfine()
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip(err)
+	}
+	p.call(p.b, bash("echo x > $TMPDIR/of-b"), allow("Bash"))
+	if s := p.app.engine.Load().guard.box.Support(t.Context()); !s.Namespaces || !s.Root {
+		t.Skip("names are told without mount namespaces, and those of sockets to who is not root")
+	}
+	var seen []string
+	for _, all := range []string{p.app.dirs.Worktrees, p.app.dirs.Checkouts(), p.app.dirs.Scratchpads(),
+		p.app.dirs.Caches(), p.app.dirs.Data} {
+		dir := filepath.Join(all, "tree-of-b")
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink("/says-of-b", filepath.Join(dir, "link")); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, filepath.Join(dir, "file"), "x")
+		seen = append(seen, all, dir, dir+"/link", dir+"/file")
+	}
+	l, err := net.Listen("unix", filepath.Join(p.b, "of-b.sock")) //nolint:noctx // a name and no more
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() //nolint:errcheck // nothing was written
+	quoted := "'" + strings.Join(append(seen, p.b, p.b+"/plan.txt"), "','") + "'"
+	script := filepath.Join(p.a, "look.py")
+	writeFile(t, script, `
+import ctypes,os,select
+libc=ctypes.CDLL(None); w=libc.inotify_init()
+for path in [`+quoted+`]:
+    if libc.inotify_add_watch(w,path.encode(),0xfff)>=0 and not path.endswith(('worktrees','scratchpads','caches')):
+        print('watches',path)
+    if os.path.lexists(path) and 'of-b' in path: print('stats',os.lstat(path).st_mtime,path)
+    if os.path.islink(path): print('reads',os.readlink(path))
+print('looked',flush=True)
+if select.select([w],[],[],0.5)[0]: print('was told',os.read(w,9999))
+`)
+	done := make(chan struct{})
+	var busy sync.WaitGroup
+	busy.Go(func() { // project B at work
+		for i := 0; ; i++ {
+			select {
+			case <-done:
+				return
+			case <-time.After(10 * time.Millisecond):
+			}
+			for _, dir := range []string{p.app.dirs.Worktrees, p.b} {
+				if os.WriteFile(filepath.Join(dir, "tick-of-b"), []byte{byte(i)}, 0o600) != nil {
+					return
+				}
+			}
+		}
+	})
+	defer busy.Wait()
+	defer close(done)
+	for _, more := range [][]string{nil, {"Bash"}} {
+		if got := p.call(p.a, bash("python3 look.py"), allow(more...)); !strings.Contains(got, "looked") ||
+			strings.Contains(got, "of-b") || strings.Contains(got, "watches") || strings.Contains(got, "was told") {
+			t.Errorf("with %v it is told\n%s", more, got)
+		}
+		for _, c := range []string{"cat /proc/self/mountinfo; cat /proc/mounts", "cat /proc/[0-9]*/mount*",
+			"cat /proc/net/unix", "cat /proc/[0-9]*/net/unix", "ls -Ra " + p.base, "df -a", "ls -la /dev/shm /tmp /var/tmp",
+			"find / -xdev -name '*of-b*' 2>/dev/null"} {
+			if got := p.call(p.a, bash(c), allow(more...)); strings.Contains(got, "of-b") ||
+				strings.Contains(got, p.b) || strings.Contains(got, p.app.dirs.Run+"/") {
+				t.Errorf("%s (%v)\ntells %s", c, more, got)
+			}
 		}
 	}
 }

@@ -4,14 +4,15 @@ package sandbox
 
 import (
 	"os"
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
 )
 
-// projectNetworks are those of projects, in which nobody can be reached. They are for commands that reach nobody anyway, who
-// would see of the machine's own, in /proc/net, the sockets of everybody with their names. To make one for each command
-// costs as much as all else of a start.
+// projectNetworks are those of projects, in which nobody can be reached. In the machine's own a command would see, in
+// /proc/net, the sockets of everybody with their names. What sockets it has to reach others with, the listener makes for
+// it outside. To make a network for each command costs as much as all else of a start.
 type projectNetworks struct {
 	mu   sync.Mutex
 	kept map[string]*os.File
@@ -58,6 +59,27 @@ func newNetwork() *os.File {
 // reachesNobody reports whether a command may neither connect nor listen.
 func (p *plan) reachesNobody() bool {
 	return p.policy.net == netNone && p.policy.proxy == 0 && len(p.network.Addresses)+len(p.network.Listens) == 0
+}
+
+// outside makes a socket of the machine's network for a command that is in that of its project, with the rights that the
+// command has. None is raw, nor tells of the sockets of others.
+func (r *reach) outside(q *asked) answer {
+	domain, kind, protocol := int(q.args[0]), int(q.args[1]), int(q.args[2])
+	switch {
+	case domain == unix.AF_NETLINK && protocol == unix.NETLINK_ROUTE:
+	case domain == unix.AF_NETLINK, !slices.Contains([]int{unix.SOCK_STREAM, unix.SOCK_DGRAM, unix.SOCK_SEQPACKET},
+		kind&sockTypes):
+		return proceed()
+	}
+	fd := -1
+	if err := q.as(func() (err error) {
+		fd, err = unix.Socket(domain, kind|unix.SOCK_CLOEXEC, protocol)
+		return err
+	}); err != nil {
+		return answered(err)
+	}
+	defer unix.Close(fd) //nolint:errcheck // the command has its own
+	return r.calls.give(q.id, fd, uint32(kind)&unix.SOCK_CLOEXEC)
 }
 
 // enterNetwork has a command be in the network of its project.

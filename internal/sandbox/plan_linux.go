@@ -48,6 +48,7 @@ type secluded struct {
 	view     *view                                                    // nil: all of the machine's files can be found
 	starts   func(dir, input string, argv, environ []string) []string // nil: nobody knows
 	project  string                                                   // whose it is
+	apart    bool                                                     // it is in another network than those whom it may reach
 	// the scratchpad, one of the folders that are writable; "" if there is none
 	pad   string
 	rooms []troupe.Room
@@ -111,7 +112,7 @@ func newPlan(c troupe.Confinement, r Support) *plan {
 	p.areas(c)
 	p.reads(c)
 	if p.readable != nil && r.OwnRoot {
-		p.view = newView(p, c.Named)
+		p.view = newView(p, c)
 	}
 	p.policy = policy{landlock: r.Landlock, listener: r.Notify}
 	switch n := c.Network; {

@@ -154,9 +154,10 @@ func (s *Sandbox) compose(b *birth, p *plan, rules *ruleset, bin string, argv []
 	if attr.Dir != "" {
 		b.call("go to "+attr.Dir, unix.SYS_CHDIR, b.text(attr.Dir)) // after the mounts: it must be in them
 	}
-	if p.project != "" && p.reachesNobody() {
+	if p.project != "" && (p.report.Notify || p.reachesNobody()) {
 		if f := s.networks.of(p.project); f != nil {
 			b.enterNetwork(f)
+			p.apart = !p.reachesNobody()
 		}
 	}
 	s.limits(b, p)

@@ -24,9 +24,11 @@ type view struct {
 	late    []string          // what may come to be
 }
 
-// newView is the view of a plan. Names are found there though nothing may be read under them.
-func newView(p *plan, names []string) *view {
-	v := &view{folders: make(map[string]bool), links: make(map[string]string), late: p.late}
+func newView(p *plan, c troupe.Confinement) *view {
+	v := &view{folders: make(map[string]bool), links: make(map[string]string), late: slices.Clone(p.late)}
+	for _, a := range c.Granted {
+		v.late = append(v.late, a.Path)
+	}
 	machine := []string{processes, "/dev", "/sys"}
 	v.whole = slices.Clone(machine)
 	for _, path := range p.readable {
@@ -37,6 +39,7 @@ func newView(p *plan, names []string) *view {
 	for _, path := range v.whole {
 		v.lead(path)
 	}
+	names := slices.Clone(c.Named)
 	if top, err := os.ReadDir("/"); err == nil {
 		for _, e := range top {
 			if e.Type()&os.ModeSymlink != 0 { // "/bin", "/lib"
