@@ -37,7 +37,6 @@ func TestNetworkApart(t *testing.T) {
 	hex := fmt.Sprintf(":%04X ", port)
 	r := newRoom(t, Options{}).workspace().listed()
 	needLandlock(t, r)
-	r.conf.Project = "a"
 	read := python(fmt.Sprintf("print('it says', socket.create_connection(('127.0.0.1',%d)).recv(9))", port))
 	seen := "cat /proc/net/tcp /proc/net/unix /proc/[0-9]*/net/tcp; " + python(`
 import struct

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // asks asks about a path in every way there is, and prints what it is told: for what is not to be seen, the same as for
@@ -53,7 +55,6 @@ func TestHiddenNames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRoom(t, o).listed()
-			r.conf.Project = "a"
 			needLandlock(t, r)
 			if !r.box.report().Namespaces || !r.box.ownRoot() {
 				t.Skip("no view of files can be had here")
@@ -120,6 +121,21 @@ func TestHiddenNames(t *testing.T) {
 				}
 			}
 			r.workspace()
+			if r.box.report().Notify { // what a person has shown leave for is made, though it cannot be seen
+				made := filepath.Join(filepath.Dir(beside), filepath.Base(beside)+"-granted")
+				r.conf.Granted = []troupe.Attempt{{Op: troupe.OpCreate, Path: made}}
+				if out, code, _ := r.run("echo leave > " + made); code != 0 {
+					t.Errorf("with leave for %s it ends with %d: %s", made, code, out)
+				}
+				if data, err := os.ReadFile(made); err != nil || string(data) != "leave\n" {
+					t.Errorf("%s has %q, %v", made, data, err)
+				}
+				r.conf.Granted = nil
+				_, _, w := r.run("echo no > " + made + "2; echo no > /tmp/not-here")
+				if len(w.Attempts) == 0 {
+					t.Error("nothing is told of what it tried")
+				}
+			}
 			for command, want := range map[string]string{
 				"cat " + r.ws + "/mine": "of a", "cat " + beside + "/named/file": "by name",
 				"cd " + far + " && pwd": far, "ls " + beside + "/named": "file", "readlink " + beside + "/named": "real", "cat /sys/devices/system/cpu/online": "0",
