@@ -288,7 +288,7 @@ func TestTenantsByName(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip(err)
 	}
-	p.call(p.b, bash("echo x > $TMPDIR/of-b"), allow("Bash"))
+	p.call(p.b, bash("echo x > $TMPDIR/of-b; echo x > /dev/shm/of-b"), allow("Bash"))
 	if s := p.app.engine.Load().guard.box.Support(t.Context()); !s.Namespaces || !s.Root {
 		t.Skip("names are told without mount namespaces, and those of sockets to who is not root")
 	}
@@ -305,6 +305,12 @@ func TestTenantsByName(t *testing.T) {
 		writeFile(t, filepath.Join(dir, "file"), "x")
 		seen = append(seen, all, dir, dir+"/link", dir+"/file")
 	}
+	shared, err := os.CreateTemp("/dev/shm", "of-b")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer os.Remove(shared.Name()) //nolint:errcheck // the next test does not mind
+	defer shared.Close()           //nolint:errcheck // nothing was written
 	l, err := net.Listen("unix", filepath.Join(p.b, "of-b.sock")) //nolint:noctx // a name and no more
 	if err != nil {
 		t.Fatal(err)

@@ -43,8 +43,14 @@ import struct
 try:
     s=socket.socket(16,3,4) # what sockets there are, by netlink
     s.send(struct.pack('IHHII',72,20,0x301,1,0)+struct.pack('BBBBI',2,6,0,0,0xffffffff)+bytes(48))
-    d=s.recv(99999)
-    print('port :%04X ' % struct.unpack('>H',d[20:22]) if len(d)>60 else 'none')
+    over=False
+    while not over:
+        d=s.recv(1<<20)
+        while d and not over:
+            n,kind=struct.unpack('IH',d[:6]); over=kind in (2,3) # an error, or the end
+            if not over: print('port :%04X ' % struct.unpack('>H',d[20:22]))
+            d=d[(n+3)&~3:]
+    print('asked')
 except OSError as e: print(e)`)
 	raw := python(`
 for kind,protocol in ((3,255),(10,768),(3,1)):

@@ -145,6 +145,7 @@ func TestHiddenNames(t *testing.T) {
 				"stat -c %a " + beside:      "755",
 				"/bin/sh -c 'echo by link'": "by link",
 				"echo x > /dev/shm/x && cat /dev/shm/x; stat -fc %T /dev/shm":     "tmpfs",
+				"echo $(( $(stat -fc '%b*%S' /dev/shm) ))":                        "1073741824",
 				"python3 -c 'import multiprocessing as m; print(m.Lock(),5)'":     "5",
 				"script -qec 'tty' /dev/null < /dev/null | tr -d '\\r'; echo end": "end",
 			} {
