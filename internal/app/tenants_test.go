@@ -309,8 +309,8 @@ func TestTenantsByName(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	defer os.Remove(shared.Name()) //nolint:errcheck // the next test does not mind
-	defer shared.Close()           //nolint:errcheck // nothing was written
+	defer os.Remove(shared.Name())                                //nolint:errcheck // the next test does not mind
+	defer shared.Close()                                          //nolint:errcheck // nothing was written
 	l, err := net.Listen("unix", filepath.Join(p.b, "of-b.sock")) //nolint:noctx // a name and no more
 	if err != nil {
 		t.Fatal(err)
@@ -359,6 +359,75 @@ if select.select([w],[],[],0.5)[0]: print('was told',os.read(w,9999))
 				strings.Contains(got, p.b) || strings.Contains(got, p.app.dirs.Run+"/") {
 				t.Errorf("%s (%v)\ntells %s", c, more, got)
 			}
+		}
+	}
+}
+
+// TestTenantsInWorktrees: a session in a worktree works there with git as ever, reads its project and the worktrees of
+// that, and finds none of another project, whose name and files are as hidden as the project.
+func TestTenantsInWorktrees(t *testing.T) {
+	t.Parallel()
+	p := projectsOf(t, "", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com")
+	p.canConfine()
+	for _, dir := range []string{p.a, p.b} {
+		for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@example.com",
+			"commit", "-qm", "first"}, {"config", "user.name", "a"}, {"config", "user.email", "a@example.com"}} {
+			if out, err := exec.CommandContext(t.Context(), "git",
+				append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
+				t.Skipf("git: %v\n%s", err, out)
+			}
+		}
+	}
+	in := func(name string) func(*wire.Begin) { return func(b *wire.Begin) { b.Worktree = &name } }
+	var working sync.WaitGroup
+	var trees []string
+	defer func() {
+		for _, dir := range trees {
+			writeFile(t, filepath.Join(dir, "over"), "")
+		}
+		working.Wait()
+	}()
+	tree := func(cwd, name string) string { // of a session that works in it for as long as the test does
+		q := *p
+		q.n = 100 * len(name+cwd)
+		working.Go(func() {
+			q.call(cwd, bash("echo made > made.txt; until [ -e over ]; do sleep 0.02; done"), in(name), allow("Bash"))
+		})
+		for {
+			made, err := filepath.Glob(filepath.Join(p.app.dirs.Worktrees, "*", name, "made.txt"))
+			if err != nil || t.Context().Err() != nil {
+				t.Fatal(err)
+			}
+			if len(made) == 1 {
+				trees = append(trees, filepath.Dir(made[0]))
+				return trees[len(trees)-1]
+			}
+			<-time.After(10 * time.Millisecond)
+		}
+	}
+	ofA, ofB := tree(p.a, "one-of-a"), tree(p.b, "one-of-bb")
+	for c, want := range map[string]string{
+		"cat mine.txt; git status --short": "of a",
+		"echo z > z.txt && git add z.txt && git commit -qm second && git log --oneline | wc -l": "2",
+		"git diff HEAD --stat; git show HEAD:mine.txt":                                          "of a",
+		"cat " + ofA + "/made.txt":                                                              "made",
+		"cat " + p.a + "/mine.txt; git -C " + p.a + " log --oneline":                            "first",
+	} {
+		if got := p.call(p.a, bash(c), in("more-"+fmt.Sprint(p.n)), allow("Bash")); !strings.Contains(got, want) {
+			t.Errorf("%s\ntells %s", c, got)
+		}
+	}
+	if got := p.call(p.a, bash("cat "+ofA+"/made.txt")); !strings.Contains(got, "made") {
+		t.Errorf("its project's own worktree is not read: %s", got)
+	}
+	if !p.app.engine.Load().guard.box.Support(t.Context()).Namespaces {
+		return
+	}
+	for _, more := range []func(*wire.Begin){allow(), in("last"), allow("Bash")} {
+		got := p.call(p.a, bash("stat "+ofB+" "+p.b+" "+ofB+"/made.txt 2>&1 | grep -c 'No such file'; "+
+			"cat /proc/self/mountinfo"), more)
+		if !strings.HasPrefix(got, "3\n") || strings.Contains(got, "of-b") {
+			t.Errorf("it is told\n%s", got)
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // projectNetworks are those of projects, in which nobody can be reached. In the machine's own a command would see, in
-// /proc/net, the sockets of everybody with their names. What sockets it has to reach others with, the listener makes for
-// it outside. To make a network for each command costs as much as all else of a start.
+// /proc/net, the sockets of everybody with their names. The sockets with which it reaches others the listener makes for
+// it, outside. To make a network for each command costs as much as all else of a start.
 type projectNetworks struct {
 	mu   sync.Mutex
 	kept map[string]*os.File
@@ -61,8 +61,8 @@ func (p *plan) reachesNobody() bool {
 	return p.policy.net == netNone && p.policy.proxy == 0 && len(p.network.Addresses)+len(p.network.Listens) == 0
 }
 
-// outside makes a socket of the machine's network for a command that is in that of its project, with the rights that the
-// command has. None is raw, nor tells of the sockets of others.
+// outside makes a socket of the machine's network for a command that is in that of its project, with the rights of that
+// command. None is raw, nor tells of the sockets of others.
 func (r *reach) outside(q *asked) answer {
 	domain, kind, protocol := int(q.args[0]), int(q.args[1]), int(q.args[2])
 	switch {

@@ -73,9 +73,12 @@ for kind,protocol in ((3,255),(10,768),(3,1)):
 	r.conf.Network = troupe.Network{All: true}
 	out, code, _ := r.run("sleep 0; (echo of mine; sleep 1) | python3 -c '" + `
 import socket,os,sys,threading
-s=socket.socket(); s.bind(("127.0.0.1",0)); s.listen(); c=socket.create_connection(s.getsockname()); c.send(b"loop"); print(s.accept()[0].recv(9))
-u=socket.socket(socket.AF_UNIX); u.bind("own.sock"); u.listen(); v=socket.socket(socket.AF_UNIX); v.connect("own.sock"); v.send(b"local"); print(u.accept()[0].recv(9))
-print(socket.getaddrinfo("localhost",80,type=socket.SOCK_STREAM,flags=socket.AI_ADDRCONFIG)[0][4][1], socket.if_nameindex()[0][1])
+s=socket.socket(); s.bind(("127.0.0.1",0)); s.listen()
+c=socket.create_connection(s.getsockname()); c.send(b"loop"); print(s.accept()[0].recv(9))
+u=socket.socket(socket.AF_UNIX); u.bind("own.sock"); u.listen()
+v=socket.socket(socket.AF_UNIX); v.connect("own.sock"); v.send(b"local"); print(u.accept()[0].recv(9))
+found=socket.getaddrinfo("localhost",80,type=socket.SOCK_STREAM,flags=socket.AI_ADDRCONFIG)
+print(found[0][4][1], socket.if_nameindex()[0][1])
 f=socket.socket(); print(os.get_inheritable(f.fileno()), f.getblocking())` + "'")
 	if code != 0 || !strings.Contains(out, "loop") || !strings.Contains(out, "local") || !strings.Contains(out, "80 lo") ||
 		!strings.Contains(out, "False True") {

@@ -158,6 +158,8 @@ func (b *birth) ownProcesses() {
 	fs := b.text("proc")
 	b.call("mount "+processes, unix.SYS_MOUNT, fs, b.text(processes), fs, unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC,
 		b.text("hidepid=ptraceable"))
+	// Which files others hold locks of, it tells nonetheless.
+	b.try("cover locks", unix.SYS_MOUNT, b.text(os.DevNull), b.text(processes+"/locks"), 0, unix.MS_BIND, 0)
 }
 
 // tryProcesses reports whether a child can have that. In a user namespace it cannot.

@@ -15,8 +15,8 @@ import (
 )
 
 // view is what a command finds of the machine's files where it is said what it reads: that, and no other name. What
-// Landlock refuses to open can still be looked at (its size and times), watched for changes, and asked where it leads if
-// it is a link; what is not there cannot.
+// Landlock refuses to open can be looked at all the same (its size and times), watched for changes, and asked where it
+// leads if it is a link; what is not there cannot.
 type view struct {
 	whole   []string // is there as it is: what may be read, and what the machine says of itself
 	folders map[string]bool

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/troupe-dev/troupe"
@@ -36,7 +37,8 @@ def told(p):
     t('lchown',os.lchown,p,0,0); t('utime',os.utime,p,(1,1)); t('setxattr',os.setxattr,p,'user.x',b'y')
     own=os.environ['TMPDIR']+'/own'; open(own,'w').close()
     t('rename to',os.rename,own,p); t('rename from',os.rename,p,own); t('link to',os.link,own,p)
-    t('link from',os.link,p,own+'2'); t('exec',subprocess.run,[p]); t('below',os.stat,p+'/x'); t('above',os.stat,p+'/..')
+    t('link from',os.link,p,own+'2'); t('exec',subprocess.run,[p]); t('below',os.stat,p+'/x')
+    t('above',os.stat,p+'/..')
     t('make below',os.open,p+'/x',os.O_WRONLY|os.O_CREAT); t('remove below',os.unlink,p+'/x')
     try: s=socket.socket(socket.AF_UNIX)
     except OSError: s=None
@@ -46,8 +48,8 @@ def told(p):
 print('|'.join(told(p) for p in NAMES))
 `
 
-// TestHiddenNames: where it is said what a command reads, nothing tells whether anything else is there, how it is called,
-// what it is, or when it changes; names by which it finds what is its own stay.
+// TestHiddenNames: where it is said what a command reads, nothing tells whether anything else is there, how it is
+// called, what it is, or when it changes; names by which it finds what is its own stay.
 func TestHiddenNames(t *testing.T) {
 	t.Parallel()
 	has(t, "python3")
@@ -108,6 +110,18 @@ func TestHiddenNames(t *testing.T) {
 					}
 				}
 			}
+			lock := syscall.Flock_t{Type: syscall.F_WRLCK}
+			file, err := os.OpenFile(b+"/plan", os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file.Close() //nolint:errcheck // nothing was written
+			if err := syscall.FcntlFlock(file.Fd(), syscall.F_SETLK, &lock); err != nil {
+				t.Fatal(err)
+			}
+			if out, _, _ := r.run("cat /proc/locks"); strings.Contains(out, "WRITE") {
+				t.Errorf("it is told of locks: %s", out)
+			}
 			for _, command := range []string{
 				"cat /proc/self/mountinfo; cat /proc/self/mounts /proc/self/mountstats /proc/[0-9]*/mountinfo /proc/mounts",
 				"ls -R " + filepath.Dir(beside), "ls -la / /proc/self/cwd/../ /proc/self/root/", "find / -xdev -name '*-of-b'",
@@ -138,7 +152,8 @@ func TestHiddenNames(t *testing.T) {
 			}
 			for command, want := range map[string]string{
 				"cat " + r.ws + "/mine": "of a", "cat " + beside + "/named/file": "by name",
-				"cd " + far + " && pwd": far, "ls " + beside + "/named": "file", "readlink " + beside + "/named": "real", "cat /sys/devices/system/cpu/online": "0",
+				"cd " + far + " && pwd": far, "ls " + beside + "/named": "file",
+				"readlink " + beside + "/named": "real", "cat /sys/devices/system/cpu/online": "0",
 				"cat /sys/bus/cpu/devices/cpu0/uevent":                      "MODALIAS",
 				"mkdir -p d/e && echo z > d/e/f && mv d/e/f d/g && cat d/g": "z",
 				"umask":                     "0022",
