@@ -55,6 +55,7 @@ func (r folderReader) reading(ctx context.Context, ws troupe.Workspace, reposito
 	c := troupe.Confinement{Level: troupe.LevelWorkspace, Scratch: []string{repository}, Hidden: hidden}
 	if gr, err := guard.folder(session.Place{Cwd: owner.Cwd, Work: ws}); err == nil && gr.tenant != nil {
 		c.Readable = append(readable(guard, gr, troupe.Session{}), repository)
+		c.Named = gr.tenant.named
 		for _, dir := range gr.tenant.apart {
 			c.Hidden = append(c.Hidden, without(dir, c.Readable)...)
 		}

@@ -23,6 +23,8 @@ type tenant struct {
 	work []string
 	// folders are those, and all else that may be read; apart is what of them may not: other folders of the server.
 	folders, apart []string
+	// named are names by which those are found, and folders that programs take for granted.
+	named []string
 	// caches is the folder of the project's build caches.
 	caches string
 }
@@ -48,8 +50,9 @@ func tenantOf(a *App, p *policy, cwd string) *tenant {
 	for i, dir := range kept {
 		kept[i] = tool.Resolve(dir)
 	}
-	t.folders = slices.Concat(t.work, config.Toolchains(d.Home, a.env.Lookup, slices.Concat(a.env.Folders, kept)),
-		forAgents(d))
+	installed, named := config.Toolchains(d.Home, a.env.Lookup, slices.Concat(a.env.Folders, kept))
+	t.folders = slices.Concat(t.work, installed, forAgents(d))
+	t.named = slices.Concat([]string{d.Home, "/tmp", "/var/tmp", cwd}, named, more)
 	for i := range p.plugins {
 		t.folders = append(t.folders, p.plugins[i].Root)
 	}
@@ -146,7 +149,10 @@ func (t *tenant) environ(c session.Confine) []string {
 // so that it cannot even be seen that it is there.
 func keepTo(g *guard, gr *folder, c session.Confine, out *troupe.Confinement) {
 	t := gr.tenant
-	out.Readable = readable(g, gr, c.Session)
+	if t.caches != "" {
+		_ = os.MkdirAll(t.caches, 0o700) // what is there can be shown; else commands have none
+	}
+	out.Readable, out.Named, out.Project = readable(g, gr, c.Session), t.named, t.work[0]
 	if c.Scratchpad != "" {
 		out.Readable = append(out.Readable, c.Scratchpad)
 	}

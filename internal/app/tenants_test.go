@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -273,6 +275,159 @@ func TestTenantsByCommand(t *testing.T) {
 	} {
 		if got := p.call(p.a, bash(c), allow("Bash")); !strings.Contains(got, want) {
 			t.Errorf("%s\ntells %s", c, got)
+		}
+	}
+}
+
+// TestTenantsByName: no command of project A sees what project B is called, what its sessions have made, or when they
+// touch it, whether it may read there or not.
+func TestTenantsByName(t *testing.T) {
+	t.Parallel()
+	p := projectsOf(t, "")
+	p.canConfine()
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip(err)
+	}
+	p.call(p.b, bash("echo x > $TMPDIR/of-b; echo x > /dev/shm/of-b"), allow("Bash"))
+	if s := p.app.engine.Load().guard.box.Support(t.Context()); !s.Namespaces || !s.Root {
+		t.Skip("names are told without mount namespaces, and those of sockets to who is not root")
+	}
+	var seen []string
+	for _, all := range []string{p.app.dirs.Worktrees, p.app.dirs.Checkouts(), p.app.dirs.Scratchpads(),
+		p.app.dirs.Caches(), p.app.dirs.Data} {
+		dir := filepath.Join(all, "tree-of-b")
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink("/says-of-b", filepath.Join(dir, "link")); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, filepath.Join(dir, "file"), "x")
+		seen = append(seen, all, dir, dir+"/link", dir+"/file")
+	}
+	shared, err := os.CreateTemp("/dev/shm", "of-b")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer os.Remove(shared.Name())                                //nolint:errcheck // the next test does not mind
+	defer shared.Close()                                          //nolint:errcheck // nothing was written
+	l, err := net.Listen("unix", filepath.Join(p.b, "of-b.sock")) //nolint:noctx // a name and no more
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() //nolint:errcheck // nothing was written
+	quoted := "'" + strings.Join(append(seen, p.b, p.b+"/plan.txt"), "','") + "'"
+	script := filepath.Join(p.a, "look.py")
+	writeFile(t, script, `
+import ctypes,os,select
+libc=ctypes.CDLL(None); w=libc.inotify_init()
+for path in [`+quoted+`]:
+    if libc.inotify_add_watch(w,path.encode(),0xfff)>=0 and not path.endswith(('worktrees','scratchpads','caches')):
+        print('watches',path)
+    if os.path.lexists(path) and 'of-b' in path: print('stats',os.lstat(path).st_mtime,path)
+    if os.path.islink(path): print('reads',os.readlink(path))
+print('looked',flush=True)
+if select.select([w],[],[],0.5)[0]: print('was told',os.read(w,9999))
+`)
+	done := make(chan struct{})
+	var busy sync.WaitGroup
+	busy.Go(func() { // project B at work
+		for i := 0; ; i++ {
+			select {
+			case <-done:
+				return
+			case <-time.After(10 * time.Millisecond):
+			}
+			for _, dir := range []string{p.app.dirs.Worktrees, p.b} {
+				if os.WriteFile(filepath.Join(dir, "tick-of-b"), []byte{byte(i)}, 0o600) != nil {
+					return
+				}
+			}
+		}
+	})
+	defer busy.Wait()
+	defer close(done)
+	for _, more := range [][]string{nil, {"Bash"}} {
+		if got := p.call(p.a, bash("python3 look.py"), allow(more...)); !strings.Contains(got, "looked") ||
+			strings.Contains(got, "of-b") || strings.Contains(got, "watches") || strings.Contains(got, "was told") {
+			t.Errorf("with %v it is told\n%s", more, got)
+		}
+		for _, c := range []string{"cat /proc/self/mountinfo; cat /proc/mounts", "cat /proc/[0-9]*/mount*",
+			"cat /proc/net/unix", "cat /proc/[0-9]*/net/unix", "ls -Ra " + p.base, "df -a", "ls -la /dev/shm /tmp /var/tmp",
+			"find / -xdev -name '*of-b*' 2>/dev/null"} {
+			if got := p.call(p.a, bash(c), allow(more...)); strings.Contains(got, "of-b") ||
+				strings.Contains(got, p.b) || strings.Contains(got, p.app.dirs.Run+"/") {
+				t.Errorf("%s (%v)\ntells %s", c, more, got)
+			}
+		}
+	}
+}
+
+// TestTenantsInWorktrees: a session in a worktree works there with git as ever, reads its project and the worktrees of
+// that, and finds none of another project, whose name and files are as hidden as the project.
+func TestTenantsInWorktrees(t *testing.T) {
+	t.Parallel()
+	p := projectsOf(t, "", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com")
+	p.canConfine()
+	for _, dir := range []string{p.a, p.b} {
+		for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@example.com",
+			"commit", "-qm", "first"}, {"config", "user.name", "a"}, {"config", "user.email", "a@example.com"}} {
+			if out, err := exec.CommandContext(t.Context(), "git",
+				append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
+				t.Skipf("git: %v\n%s", err, out)
+			}
+		}
+	}
+	in := func(name string) func(*wire.Begin) { return func(b *wire.Begin) { b.Worktree = &name } }
+	var working sync.WaitGroup
+	var trees []string
+	defer func() {
+		for _, dir := range trees {
+			writeFile(t, filepath.Join(dir, "over"), "")
+		}
+		working.Wait()
+	}()
+	tree := func(cwd, name string) string { // of a session that works in it for as long as the test does
+		q := *p
+		q.n = 100 * len(name+cwd)
+		working.Go(func() {
+			q.call(cwd, bash("echo made > made.txt; until [ -e over ]; do sleep 0.02; done"), in(name), allow("Bash"))
+		})
+		for {
+			made, err := filepath.Glob(filepath.Join(p.app.dirs.Worktrees, "*", name, "made.txt"))
+			if err != nil || t.Context().Err() != nil {
+				t.Fatal(err)
+			}
+			if len(made) == 1 {
+				trees = append(trees, filepath.Dir(made[0]))
+				return trees[len(trees)-1]
+			}
+			<-time.After(10 * time.Millisecond)
+		}
+	}
+	ofA, ofB := tree(p.a, "one-of-a"), tree(p.b, "one-of-bb")
+	for c, want := range map[string]string{
+		"cat mine.txt; git status --short": "of a",
+		"echo z > z.txt && git add z.txt && git commit -qm second && git log --oneline | wc -l": "2",
+		"git diff HEAD --stat; git show HEAD:mine.txt":                                          "of a",
+		"cat " + ofA + "/made.txt":                                                              "made",
+		"cat " + p.a + "/mine.txt; git -C " + p.a + " log --oneline":                            "first",
+	} {
+		if got := p.call(p.a, bash(c), in("more-"+fmt.Sprint(p.n)), allow("Bash")); !strings.Contains(got, want) {
+			t.Errorf("%s\ntells %s", c, got)
+		}
+	}
+	if got := p.call(p.a, bash("cat "+ofA+"/made.txt")); !strings.Contains(got, "made") {
+		t.Errorf("its project's own worktree is not read: %s", got)
+	}
+	if !p.app.engine.Load().guard.box.Support(t.Context()).Namespaces {
+		return
+	}
+	for _, more := range []func(*wire.Begin){allow(), in("last"), allow("Bash")} {
+		got := p.call(p.a, bash("stat "+ofB+" "+p.b+" "+ofB+"/made.txt 2>&1 | grep -c 'No such file'; "+
+			"cat /proc/self/mountinfo"), more)
+		if !strings.HasPrefix(got, "3\n") || strings.Contains(got, "of-b") {
+			t.Errorf("it is told\n%s", got)
 		}
 	}
 }

@@ -12,10 +12,9 @@ import (
 //go:embed toolchains.txt
 var toolchainTable string
 
-// Toolchains are the files and folders of what is installed on a machine, by their real names. What holds one of
-// apart, or the home, is none: it is more than a toolchain.
-func Toolchains(home string, lookup func(name string) (string, bool), apart []string) []string {
-	var out []string
+// Toolchains are the files and folders of what is installed on a machine, by their real names, and as they are named.
+// What holds one of apart, or the home, is none: it is more than a toolchain.
+func Toolchains(home string, lookup func(name string) (string, bool), apart []string) (out, named []string) {
 	apart = append(slices.Clip(apart), resolved(home)...)
 	add := func(path string) bool {
 		real, err := filepath.EvalSymlinks(path)
@@ -23,7 +22,7 @@ func Toolchains(home string, lookup func(name string) (string, bool), apart []st
 			slices.ContainsFunc(apart, func(dir string) bool { return dir != "" && troupe.Within(dir, real) }) {
 			return false
 		}
-		if !slices.Contains(out, real) {
+		if named = append(named, path); !slices.Contains(out, real) {
 			out = append(out, real)
 		}
 		return true
@@ -51,5 +50,5 @@ func Toolchains(home string, lookup func(name string) (string, bool), apart []st
 			add(dir)
 		}
 	}
-	return out
+	return out, named
 }

@@ -18,28 +18,10 @@ type names map[string]bool
 
 // lead adds a path and all folders and links by which it is found, whether they exist or not.
 func (n names) lead(path string) {
-	at, rest := "/", pieces(path)
-	for links := 0; len(rest) > 0; {
-		name := rest[0]
-		rest = rest[1:]
-		if name == ".." {
-			at = filepath.Dir(at)
-			continue
-		}
-		at = filepath.Join(at, name)
+	walk(path, func(at, _ string, _ bool) bool {
 		n[at] = true
-		target, err := readlink(unix.AT_FDCWD, at)
-		if err != nil {
-			continue // it is no link, or not there
-		}
-		if links++; links > maxLinks {
-			return
-		}
-		rest = append(pieces(target), rest...)
-		if at = filepath.Dir(at); filepath.IsAbs(target) {
-			at = "/"
-		}
-	}
+		return true
+	})
 }
 
 // pieces are the names of a path.

@@ -201,6 +201,9 @@ func (f *files) changed(path string) {
 // zoneOf is the zone of a place for one operation. A file that is written under one name is guarded if it is
 // under another.
 func (f *files) zoneOf(try troupe.Attempt, p place) zone {
+	if p.unseen {
+		return zoneOutside
+	}
 	z := f.plan.ofCache(f.plan.zone(p.path), try, p)
 	if z == zoneGranted && try.Op == troupe.OpWrite && f.plan.isTwin(p) {
 		return zoneProtected

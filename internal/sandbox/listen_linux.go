@@ -82,7 +82,7 @@ func (s *Sandbox) listen(fd int, p *plan) *watch {
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(fd), ioctlFlags, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
 	calls := &callers{file: os.NewFile(uintptr(fd), "seccomp listener"), fd: fd, over: make(chan struct{})}
 	seen := &sightings{attempts: map[troupe.Attempt]bool{}}
-	look := lookup{own: s.own, private: p.private()}
+	look := lookup{own: s.own, private: p.private(), view: p.view}
 	w := &watch{
 		calls: calls, shapes: s.shapes(), done: make(chan struct{}), seen: seen,
 		files: files{calls: calls, plan: p, seen: seen, lookup: look, changes: &s.changes,

@@ -337,6 +337,9 @@ func (f *files) hold(q *asked) (int, error) {
 	if p.free {
 		return holdPrivate(q.pid, p.path)
 	}
+	if p.unseen {
+		return -1, unix.ENOENT
+	}
 	return unix.Openat(p.dir, p.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 }
 

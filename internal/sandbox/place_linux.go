@@ -28,6 +28,8 @@ type place struct {
 	// free: it lies where the command has a file system of its own, which nobody else sees. All
 	// that is known is its path.
 	free bool
+	// unseen: the command's view has no such name, whatever lies there.
+	unseen bool
 	// bare: it has no name yet, and dir is the file itself.
 	bare bool
 }
@@ -39,6 +41,7 @@ type inode struct{ dev, number uint64 }
 type lookup struct {
 	own     int // our process
 	private []string
+	view    *view // what can be found; nil: everything
 }
 
 func (p *place) close() {
@@ -77,6 +80,9 @@ func (p *place) isThere() bool {
 func (p *place) isSame() bool {
 	if p.name == "" || !p.isThere() {
 		return p.name == "" && p.isThere() // it is open
+	}
+	if p.unseen {
+		return true // to the command nothing is there
 	}
 	var st unix.Stat_t
 	err := unix.Fstatat(p.dir, p.name, &st, unix.AT_SYMLINK_NOFOLLOW)
@@ -212,6 +218,9 @@ func (w *lookup) step(pid int, path string) (p place, target string, err error) 
 		how.Resolve = 0 // by its links the process means its own folders
 	}
 	if p.dir, err = unix.Openat2(unix.AT_FDCWD, parent, &how); err != nil {
+		if !w.view.reaches(parent) {
+			err = unix.ENOENT
+		}
 		return p, "", err
 	}
 	defer func() {
@@ -219,8 +228,12 @@ func (w *lookup) step(pid int, path string) (p place, target string, err error) 
 			p.close()
 		}
 	}()
+	named := parent
 	if parent, err = readlink(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(p.dir)); err != nil {
 		return p, "", err
+	}
+	if w.view != nil && (named != parent || !w.view.shows(parent)) && !w.view.reaches(named) {
+		return p, "", unix.ENOENT
 	}
 	own := "/proc/" + strconv.Itoa(w.own)
 	if troupe.WithinAny(parent, w.private) {
@@ -240,6 +253,10 @@ func (w *lookup) step(pid int, path string) (p place, target string, err error) 
 	p.folder, p.name, p.path = parent, name, strings.TrimSuffix(parent, "/")+"/"+name
 	if name == "." {
 		p.path = parent
+	}
+	if w.view != nil && !w.view.shows(p.path) {
+		p.unseen = true
+		return p, "", nil
 	}
 	var st unix.Stat_t
 	switch err := unix.Fstatat(p.dir, name, &st, unix.AT_SYMLINK_NOFOLLOW); err {

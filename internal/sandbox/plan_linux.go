@@ -45,7 +45,10 @@ type plan struct {
 // secluded is what a command has to itself, or is kept from the rest.
 type secluded struct {
 	readable []string                                                 // exist; nil: everything
+	view     *view                                                    // nil: all of the machine's files can be found
 	starts   func(dir, input string, argv, environ []string) []string // nil: nobody knows
+	project  string                                                   // whose it is
+	apart    bool                                                     // it is in its project's network, and reaches others outside
 	// the scratchpad, one of the folders that are writable; "" if there is none
 	pad   string
 	rooms []troupe.Room
@@ -105,9 +108,12 @@ func newPlan(c troupe.Confinement, r Support) *plan {
 		}
 	}
 	p.guard, p.above, p.replaces, p.starts = c.Guarded, c.Leads, c.Replaces, c.Starts
-	p.leave.closed, p.repository = c.Closed, c.Repository
+	p.leave.closed, p.repository, p.project = c.Closed, c.Repository, c.Project
 	p.areas(c)
 	p.reads(c)
+	if p.readable != nil && r.OwnRoot {
+		p.view = newView(p, c)
+	}
 	p.policy = policy{landlock: r.Landlock, listener: r.Notify}
 	switch n := c.Network; {
 	case n.Proxy > 0:
@@ -258,7 +264,9 @@ func (p *plan) place() {
 		}
 	}
 	for _, path := range p.hidden {
-		want(path, mountCover)
+		if p.view.holds(path) {
+			want(path, mountCover)
+		}
 	}
 	if p.readable != nil && p.report.OwnView {
 		want(processes, mountProcesses)
@@ -268,7 +276,7 @@ func (p *plan) place() {
 			want(sharedMemory, mountPrivate)
 		}
 	}
-	if len(points)+len(p.rooms) > 0 && terminals() {
+	if (len(points)+len(p.rooms) > 0 || p.view != nil) && terminals() {
 		want(pseudoTerminals, mountTerminals)
 	}
 	p.order(points)
@@ -347,7 +355,7 @@ func outermost(path string, folders []string) string {
 }
 
 // mounted reports whether the command gets mounts of its own.
-func (p *plan) mounted() bool { return len(p.mounts)+len(p.rooms) > 0 }
+func (p *plan) mounted() bool { return len(p.mounts)+len(p.rooms) > 0 || p.view != nil }
 
 // isBeside reports whether a path lies in a room, and not in the command's own folder there.
 func (p *plan) isBeside(path string) bool {
@@ -367,7 +375,9 @@ func (p *plan) isHidden(path string) bool {
 func (p *plan) mount(b *birth, r *ruleset, how func() coverage) (alike bool) {
 	c := p.coverage(how)
 	for _, room := range p.rooms {
-		b.room(room)
+		if p.view.holds(room.Folder) { // else what may be read of it is all that is there
+			b.room(room)
+		}
 	}
 	var folder uintptr
 	var covers []mountPoint

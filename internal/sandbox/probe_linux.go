@@ -25,11 +25,13 @@ type Sandbox struct {
 	nofile   func() *unix.Rlimit
 	coverage func() coverage
 	ownView  func() bool
+	ownRoot  func() bool
 	umask    func() uint32
 	own      int      // our process
 	filters  sync.Map // policy → []unix.SockFilter, which nobody changes
 	rulesets rulesets
 	works    works
+	networks projectNetworks
 	// changes is held by every listener while it makes a change: a folder that is looked through
 	// and moved must not get something new meanwhile.
 	changes sync.RWMutex
@@ -40,7 +42,8 @@ type Sandbox struct {
 // New returns a Sandbox. It does nothing yet.
 func New(o Options) *Sandbox {
 	s := &Sandbox{options: o, shapes: sync.OnceValue(shapes), nofile: sync.OnceValue(originalNofile),
-		coverage: sync.OnceValue(tryCoverage), ownView: sync.OnceValue(tryProcesses), umask: sync.OnceValue(umask),
+		coverage: sync.OnceValue(tryCoverage), ownView: sync.OnceValue(tryProcesses),
+		ownRoot: sync.OnceValue(tryRoot), umask: sync.OnceValue(umask),
 		own:      os.Getpid(),
 		rulesets: rulesets{calm: time.Second}}
 	s.report = sync.OnceValue(s.probe)

@@ -30,7 +30,10 @@ type reach struct {
 func (r *reach) judge(q *asked) (a answer, now bool) {
 	switch q.op {
 	case opSocket:
-		return r.socket(q), true
+		if a = r.socket(q); a.proceeds() && r.plan.apart {
+			a = r.outside(q)
+		}
+		return a, true
 	case opConnect:
 		return r.connect(q)
 	case opListen:

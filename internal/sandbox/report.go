@@ -31,6 +31,8 @@ type Support struct {
 	// to
 	// no one.
 	OwnView bool `json:"-"`
+	// OwnRoot is the same for a view of files.
+	OwnRoot bool `json:"-"`
 }
 
 // Levels are the sandboxes that can be had, the closest first.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -56,7 +57,10 @@ func (s *Sandbox) Start(c troupe.Confinement, bin string, argv []string, attr *o
 		return nil, &UnavailableError{Level: c.Level.Meet(troupe.LevelWorkspace),
 			Why: "the kernel has no Landlock or no seccomp" + note(r.LandlockNote)}
 	}
-	r.OwnView = c.Readable != nil && r.Namespaces && s.ownView()
+	if c.Readable != nil && r.Namespaces {
+		r.OwnView, r.OwnRoot = s.ownView(), s.ownRoot()
+		c.Named = append(slices.Clip(c.Named), bin, attr.Dir)
+	}
 	for tries := 1; ; tries++ {
 		cmd, err := s.spawn(c, r, bin, argv, attr)
 		if err == nil || tries == maxBirths || !isGone(err) {
@@ -140,12 +144,21 @@ func (s *Sandbox) compose(b *birth, p *plan, rules *ruleset, bin string, argv []
 		if p.mount(b, rules, s.coverage) {
 			env = bySizeAndTime(env)
 		}
+		if p.view != nil {
+			b.enter(p.view, s.umask())
+		}
 	}
 	if p.readable != nil && !p.report.OwnView {
 		b.grant(rules, processes+"/self", rightsRead)
 	}
 	if attr.Dir != "" {
 		b.call("go to "+attr.Dir, unix.SYS_CHDIR, b.text(attr.Dir)) // after the mounts: it must be in them
+	}
+	if p.project != "" && (p.report.Notify || p.reachesNobody()) {
+		if f := s.networks.of(p.project); f != nil {
+			b.enterNetwork(f)
+			p.apart = !p.reachesNobody()
+		}
 	}
 	s.limits(b, p)
 	b.giveUp(keptBy(flags))

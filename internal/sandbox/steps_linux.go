@@ -137,10 +137,10 @@ func (b *birth) room(r troupe.Room) {
 	b.add(name, step{nr: unix.SYS_CLOSE, use: 0})
 }
 
-// private mounts an empty file system of the command's own.
+// private mounts an empty file system of the command's own. It is memory, which a command takes no more of in that way.
 func (b *birth) private(path string) {
 	fs := b.text("tmpfs")
-	b.call("mount "+path, unix.SYS_MOUNT, fs, b.text(path), fs, unix.MS_NOSUID|unix.MS_NODEV, b.text("mode=1777"))
+	b.call("mount "+path, unix.SYS_MOUNT, fs, b.text(path), fs, unix.MS_NOSUID|unix.MS_NODEV, b.text("mode=1777,size=1g"))
 }
 
 // terminals mounts pseudo-terminals of the command's own, and what makes them.
@@ -158,6 +158,8 @@ func (b *birth) ownProcesses() {
 	fs := b.text("proc")
 	b.call("mount "+processes, unix.SYS_MOUNT, fs, b.text(processes), fs, unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC,
 		b.text("hidepid=ptraceable"))
+	// Which files others hold locks of, it tells nonetheless.
+	b.try("cover locks", unix.SYS_MOUNT, b.text(os.DevNull), b.text(processes+"/locks"), 0, unix.MS_BIND, 0)
 }
 
 // tryProcesses reports whether a child can have that. In a user namespace it cannot.
