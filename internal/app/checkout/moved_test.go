@@ -1,6 +1,7 @@
 package checkout_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"os"
@@ -174,5 +175,35 @@ func TestOpenFromTag(t *testing.T) {
 	}
 	if got := f.calls[len(f.calls)-1].fields["base"]; got != "main" {
 		t.Errorf("it goes into %q, want main", got)
+	}
+}
+
+// TestReleases: who makes or pushes a checkout holds its name meanwhile, and lets go of it, also where that fails.
+func TestReleases(t *testing.T) {
+	t.Parallel()
+	s := checkouttest.Serve(t)
+	url, repo := s.Repository(t, "app")
+	checkouttest.Commit(t, repo, "main", map[string]string{"a": "a\n"})
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[http]\n\tsslCAInfo = "+s.CA+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	held, holds := 0, 0
+	c := checkout.New(checkout.Options{Folder: filepath.Join(home, "checkouts"), Hosts: []string{s.Host()},
+		Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home},
+		Hold: func(ctx context.Context, _ string) (context.Context, func(), error) {
+			held++
+			holds++
+			return ctx, func() { held-- }, nil
+		}})
+	folder := made(t, c, url, "main")
+	_, err := c.Make(t.Context(), checkout.Source{URL: url, Ref: "none"})
+	_, perr := c.Push(t.Context(), folder, "HEAD", "7k3f", "fix")
+	_, nerr := c.Push(t.Context(), folder, "refs/heads/none", "7k3f", "fix")
+	if err == nil || perr != nil || nerr == nil {
+		t.Errorf("make: %v, push: %v and %v", err, perr, nerr)
+	}
+	if held != 0 || holds != 4 {
+		t.Errorf("%d are held of %d", held, holds)
 	}
 }
