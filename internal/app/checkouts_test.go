@@ -61,8 +61,8 @@ func TestCheckoutsStay(t *testing.T) {
 	}
 }
 
-// TestCheckoutsAreKnown: a session goes on whose folder is in a checkout, what is asked for in vain is refused before it
-// begins, and why a push failed is said.
+// TestCheckoutsAreKnown: a session goes on whose folder is in a checkout, what is asked for in vain is refused before
+// it begins, and why a push failed is said.
 func TestCheckoutsAreKnown(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.EvalSymlinks(t.TempDir())

@@ -18,7 +18,8 @@ import (
 func TestForges(t *testing.T) {
 	t.Parallel()
 	for _, c := range [][3]string{{"github", "github.com", "api.github.com"},
-		{"github", "git.example.com:8443", "git.example.com:8443/api/v3"}, {"gitlab", "gitlab.com", "gitlab.com/api/v4"}} {
+		{"github", "git.example.com:8443", "git.example.com:8443/api/v3"},
+		{"gitlab", "gitlab.com", "gitlab.com/api/v4"}} {
 		f, is := forgeOf(c[0])
 		if !is || f.api(c[1]) != c[2] {
 			t.Errorf("%s has its API at %s, want %s", c[1], f.api(c[1]), c[2])
@@ -38,7 +39,8 @@ func TestBranchBeforeTag(t *testing.T) {
 // TestUsualPort: the port of https makes no other address.
 func TestUsualPort(t *testing.T) {
 	t.Parallel()
-	if got := (Source{URL: "https://git.example.com:443/you/app"}).tidy().URL; got != "https://git.example.com/you/app" {
+	from := Source{URL: "https://git.example.com:443/you/app"}
+	if got := from.tidy().URL; got != "https://git.example.com/you/app" {
 		t.Errorf("it is %s", got)
 	}
 }

@@ -90,7 +90,8 @@ func TestLinksTheNewest(t *testing.T) {
 	for i, name := range []string{"a", "b", "c"} {
 		checkouttest.Commit(t, repo, "main", map[string]string{name: name})
 		var err error
-		if packs[i], err = filepath.Glob(filepath.Join(made(t, c, url, "main"), ".git/objects/pack/*.pack")); err != nil {
+		folder := made(t, c, url, "main")
+		if packs[i], err = filepath.Glob(filepath.Join(folder, ".git/objects/pack/*.pack")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -185,7 +186,8 @@ func TestReleases(t *testing.T) {
 	url, repo := s.Repository(t, "app")
 	checkouttest.Commit(t, repo, "main", map[string]string{"a": "a\n"})
 	home := t.TempDir()
-	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[http]\n\tsslCAInfo = "+s.CA+"\n"), 0o600); err != nil {
+	settings := []byte("[http]\n\tsslCAInfo = " + s.CA + "\n")
+	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), settings, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	held, holds := 0, 0

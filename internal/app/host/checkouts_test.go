@@ -12,8 +12,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// TestAsksAnother: a process that has not the checkout which a session works in has another one go on with it, and never
-// asks itself.
+// TestAsksAnother: a process that has not the checkout which a session works in has another one go on with it, and
+// never asks itself.
 func TestAsksAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -35,7 +35,8 @@ func TestAsksAnother(t *testing.T) {
 			all = append(all, h)
 		}
 		for range 20 {
-			if _, err := all[0].API(w, troupe.Caller{}).Begin(t.Context(), wire.Begin{Resume: string(tree)}); err != nil {
+			_, err := all[0].API(w, troupe.Caller{}).Begin(t.Context(), wire.Begin{Resume: string(tree)})
+			if err != nil {
 				t.Fatal(err)
 			}
 		}

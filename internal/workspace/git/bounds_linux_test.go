@@ -2,10 +2,10 @@ package git_test
 
 import (
 	"context"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -29,8 +29,8 @@ func script(t *testing.T, text string) git.Runner {
 // TestMemory: a git, and what it starts, may keep no more in memory than was said.
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	g := script(t, "for i in 1 2 3 4 5 6 7 8 9; do l=$(sh -c 'ulimit -d'); [ $l = unlimited ] || break; sleep 1; done\n"+
-		"echo $l\n")
+	g := script(t, "for i in 1 2 3 4 5 6 7 8 9; do\nl=$(sh -c 'ulimit -d')\n[ $l = unlimited ] || break\nsleep 1\n"+
+		"done\necho $l\n")
 	g.Memory = 1 << 30
 	var out git.Capped
 	if err := g.Stream(t.Context(), &out, "x"); err != nil || out.String() != "1048576\n" {
@@ -41,32 +41,25 @@ func TestMemory(t *testing.T) {
 // TestEndsTogether: with a git that is stopped ends what it has started.
 func TestEndsTogether(t *testing.T) {
 	t.Parallel()
-	g := script(t, "sleep 60 & echo $! > child.new; mv child.new child; wait\n")
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	child := 0
+	g := script(t, "sleep 30 & echo up >&3; wait\n")
+	r, w, err := os.Pipe() // whoever is alive has it open
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close() //nolint:errcheck // nothing can be done about it
+	ctx, cancel := context.WithCancel(git.Keeping(t.Context(), w))
+	up := make([]byte, 3)
 	go func() {
 		defer cancel()
-		for child == 0 && ctx.Err() == nil {
-			text, _ := os.ReadFile(filepath.Join(g.Dir, "child"))
-			child, _ = strconv.Atoi(strings.TrimSpace(string(text)))
-			time.Sleep(10 * time.Millisecond)
-		}
+		_, _ = io.ReadFull(r, up)
 	}()
-	var out git.Capped
-	if err := g.Stream(ctx, &out, "x"); err == nil {
-		t.Fatal("it was not stopped")
+	if err := g.Stream(ctx, io.Discard, "x"); err == nil || string(up) != "up\n" {
+		t.Fatalf("it was not stopped: %v, it said %q", err, up)
 	}
-	if child == 0 {
-		t.Fatal("it has started nothing")
+	if err := errors.Join(w.Close(), r.SetReadDeadline(time.Now().Add(10*time.Second))); err != nil {
+		t.Fatal(err)
 	}
-	for range 200 { // whoever is its parent by now may be slow to bury it
-		state, err := os.ReadFile("/proc/" + strconv.Itoa(child) + "/stat")
-		if err != nil || strings.Contains(string(state), ") Z ") {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
+	if _, err := r.Read(up); !errors.Is(err, io.EOF) {
+		t.Errorf("what it has started is still there: %v", err)
 	}
-	_ = syscall.Kill(child, syscall.SIGKILL)
-	t.Error("what it has started is still there")
 }
