@@ -251,6 +251,13 @@ func TestPullRequest(t *testing.T) {
 		t.Errorf("sent %q", got)
 	}
 
+	says(far.troupe("push", "quiet", "--base", "next"), 2, "go with --pull-request")
+	says(far.troupe(begin("titled", "write it", "--push")...), 0, "written")
+	says(far.troupe("push", "titled", "--pull-request"), 0, "Pull request: "+address)
+	if got := sent[len(sent)-1]; got["title"] != "write it" || got["base"] != "main" {
+		t.Errorf("sent %q", got)
+	}
+
 	mu.Lock()
 	refuse = true
 	mu.Unlock()
