@@ -680,7 +680,8 @@ func TestOperatorIsNotOfferedAlways(t *testing.T) {
 		t.Fatal(err)
 	}
 	admin, operator := serverIn(t, real)
-	script := "replies:\n  - turn: 1\n    calls: [{tool: Write, input: {file_path: a.txt, content: x}}]\n  - text: done\n"
+	script := "replies:\n  - turn: 1\n    calls: [{tool: Write, input: {file_path: a.txt, content: x}}]\n  - text: " +
+		"done\n"
 	if err := os.WriteFile(filepath.Join(real, "s.yaml"), []byte(script), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func openCheckouts(a *App) *checkout.Checkouts {
 	return checkout.New(checkout.Options{Folder: resolved(a.dirs.Checkouts()), Hosts: a.env.GitHosts,
 		Environ: a.env.Environ,
 		Hold: func(ctx context.Context, folder string) (context.Context, func(), error) {
-			return worktree.Writing(ctx, a.keeper, folder)
+			return worktree.WritingWithin(ctx, a.keeper, folder, checkout.MadeWithin)
 		}})
 }
 
@@ -176,8 +176,10 @@ func (a worktrees) PushWorktree(ctx context.Context, p wire.WorktreePush) (out w
 	if _, _, conflict, err := look.keeper.Onto(ctx, work, local); err != nil {
 		return out, err
 	} else if conflict != nil {
-		return out, &troupe.UserError{Problem: fmt.Sprintf("%s cannot be pushed: %s conflicts with what was pushed of it "+
-			"before", work.Name, conflict.Path), Hint: "Have the agent go on from what it pushed, or name another branch " +
+		return out, &troupe.UserError{Problem: fmt.Sprintf("%s cannot be pushed: %s conflicts with what was pushed "+
+			"of it "+
+			"before", work.Name, conflict.Path), Hint: "Have the agent go on from what it pushed, or name another " +
+			"branch " +
 			"with --branch.", Code: troupe.ExitFailed}
 	}
 	names := branchesFor(work)

@@ -397,7 +397,8 @@ func (m *models) unconfigured(full, provider, key string) error {
 	case len(m.env.Folders) > 0: // who asks has another environment, where a key counts for nothing
 		return &troupe.UserError{Code: troupe.ExitUsage,
 			Problem: fmt.Sprintf("the server has no key for %s's models, which %s needs", provider, full),
-			Hint: "Who runs the server sets " + key + " where `troupe serve` or `troupe worker` begins. `troupe models` " +
+			Hint: "Who runs the server sets " + key + " where `troupe serve` or `troupe worker` begins. `troupe " +
+				"models` " +
 				"lists what it has."}
 	case len(others) == 0:
 		return noProvider()

@@ -105,7 +105,8 @@ func (l looking) prune(ctx context.Context, row worktree.Row, p wire.WorktreePru
 		out.Removed = out.Why == ""
 		return out, nil
 	}
-	end := worktree.Ending{Going: l.told(row.Workspace, &out), Had: (w.State == wire.WorktreeMerged || w.Pushed) && row.Unmerged}
+	end := worktree.Ending{Going: l.told(row.Workspace, &out),
+		Had: (w.State == wire.WorktreeMerged || w.Pushed) && row.Unmerged}
 	if p.Discard {
 		end.Losing = func(what string) { out.Lost = what }
 	}

@@ -336,9 +336,10 @@ func (l looking) rootOf(ctx context.Context, row worktree.Row) troupe.SessionID 
 // shown is a worktree with what it holds. A checkout is never changed, so that nothing is merged into it: what a branch
 // there has was at the most pushed.
 func (l looking) shown(ctx context.Context, row worktree.Row) wire.Worktree {
-	out := l.holds(ctx, row)
+	out := holds(ctx, l, row)
 	work, all := row.Workspace, checkoutsOf(l.app)
-	if work.Remote == "" || !all.Has(work.Of) || out.State != wire.WorktreeMerged && out.State != wire.WorktreeUnmerged {
+	if work.Remote == "" || !all.Has(work.Of) || out.State != wire.WorktreeMerged &&
+		out.State != wire.WorktreeUnmerged {
 		return out
 	}
 	if out.Pushed = all.Pushed(ctx, work.Of, row.Tip); out.State == wire.WorktreeMerged {
@@ -349,7 +350,7 @@ func (l looking) shown(ctx context.Context, row worktree.Row) wire.Worktree {
 }
 
 // holds is shown, for a worktree that may be beside any folder.
-func (l looking) holds(ctx context.Context, row worktree.Row) wire.Worktree {
+func holds(ctx context.Context, l looking, row worktree.Row) wire.Worktree {
 	out := l.known(ctx, row)
 	switch {
 	case out.State == wire.WorktreeWorking:

@@ -26,7 +26,6 @@ func calledFromOutside() []string {
 func exported() map[string]string {
 	const (
 		reflected = "the framework reads the fields of what handlers embed, and only exported ones"
-		laterUse  = "one of a set of stored values; its first use comes with what it names"
 		before    = "was there before the rule"
 	)
 	out := map[string]string{
@@ -41,7 +40,6 @@ func exported() map[string]string {
 		"httpd.Hooked":     reflected,
 		"httpd.Noticed":    reflected,
 		"httpd.StoredName": reflected, "httpd.Match": reflected,
-		"troupe.RightParent": laterUse,
 	}
 	for _, name := range []string{
 		"sandbox.UnavailableError", "session.Wanted", "turn.Allowed",

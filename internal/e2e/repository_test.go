@@ -264,6 +264,7 @@ func TestPullRequest(t *testing.T) {
 	says(far.troupe(begin("late", "write it", "--pull-request")...), 0, "written")
 	says(far.troupe("show", "late"), 0, "not for you; troupe push late --pull-request tries again")
 	says(far.troupe("push", "late", "--pull-request"), 1, "The branch is pushed")
+	says(far.troupe("push", "late", "--pull-request", "--json"), 1, "not for you")
 	if checkouttest.Git(t, repo, "show", "troupe/late:b.txt") != "work" {
 		t.Error("the branch is not there")
 	}

@@ -48,7 +48,8 @@ type secluded struct {
 	view     *view                                                    // nil: all of the machine's files can be found
 	starts   func(dir, input string, argv, environ []string) []string // nil: nobody knows
 	project  string                                                   // whose it is
-	apart    bool                                                     // it is in its project's network, and reaches others outside
+	// it is in its project's network, and reaches others outside
+	apart bool
 	// the scratchpad, one of the folders that are writable; "" if there is none
 	pad   string
 	rooms []troupe.Room

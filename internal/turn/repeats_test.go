@@ -58,7 +58,8 @@ func TestRepeats(t *testing.T) {
 	for rounds, want := range map[string]string{
 		"AA": "call", "AAA": "warn", "AAA!": "call", "AAA!AA": "call", "AAA!AAA": "end", "AAAAA": "warn",
 		"AAA!AAB": "call", "AAA!AA2": "call", "AAA!AA,A": "call", "AAA!AAsA": "call", "AAA!AAwA": "call",
-		"AAA!BAA": "warn", "AAA!BBB": "warn", "AAA!AAnA": "call", "nnnnnnn": "call", "mmmmmmm": "call", "hhhhhh": "call", "AAA!AAdA": "call",
+		"AAA!BAA": "warn", "AAA!BBB": "warn", "AAA!AAnA": "call", "nnnnnnn": "call", "mmmmmmm": "call",
+		"hhhhhh": "call", "AAA!AAdA": "call",
 		"ABA": "call", "ABAB": "warn", "ABAB!ABA": "end", "ABCDABC!DAB": "end", "ABCDEABCDEABCDE": "call",
 	} {
 		for _, most := range []int{0, 6} {

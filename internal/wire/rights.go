@@ -43,7 +43,8 @@ func (p Permissions) Needs() Demand {
 	case p.Mode == troupe.ModeBypass:
 		return admins("the mode " + string(p.Mode))
 	case i >= 0:
-		return admins("the rule " + troupe.VisibleLine(Cut(p.Allow[i])) + ", which may allow more than work in the folder,")
+		return admins("the rule " + troupe.VisibleLine(Cut(p.Allow[i])) +
+			", which may allow more than work in the folder,")
 	}
 	return Demand{}
 }

@@ -59,7 +59,6 @@ type Worktree struct {
 	Bytes   int64         `json:"bytes"`
 	State   WorktreeState `json:"state,omitempty" doc:"What it holds; only where it was looked at"`
 	WorktreeSums
-	Pushed   bool     `json:"pushed,omitempty" doc:"A branch of the remote has all of it"`
 	Declined []string `json:"declined,omitempty" doc:"Files of which the folder's own version was kept at a merge"`
 	Kept     string   `json:"kept,omitempty" doc:"Why the folder stayed when its session ended"`
 	Problem  string   `json:"problem,omitempty"`
@@ -72,6 +71,7 @@ type WorktreeSums struct {
 	Added     int      `json:"added,omitempty"`
 	Removed   int      `json:"removed,omitempty"`
 	Conflicts []string `json:"conflicts,omitempty" doc:"Files that the caller had changed otherwise when it was looked at last"`
+	Pushed    bool     `json:"pushed,omitempty" doc:"A branch of the remote has all of it"`
 }
 
 // WorktreeDiff is what was changed in one since its base.

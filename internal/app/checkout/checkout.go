@@ -37,13 +37,16 @@ const (
 	mostBytes = 8 << 30  // fetched, and once more as files
 	mostFiles = 1 << 20  // of one commit
 	mostSaid  = 64 << 20 // of what a remote says of its branches and tags
-	fetchMost = 30 * time.Minute
+	fetchMost = MadeWithin
 	askMost   = time.Minute
 	watchEach = 500 * time.Millisecond
 	// mostAtOnce is how many remotes are spoken to at once, and mostMemory what a git that does may keep in memory.
 	mostAtOnce = 4
 	mostMemory = 4 << 30
 )
+
+// MadeWithin is how long it may take to make a checkout, and so how long another one of the address waits for it.
+const MadeWithin = 30 * time.Minute
 
 // Options are what Checkouts need.
 type Options struct {

@@ -217,7 +217,8 @@ func (m *machine) reply(text, word string, mark int) ([]act, bool) {
 			return []act{say("There is no rule that could allow this from now on; y allows it once.")}, true
 		}
 		if word[0] == 'a' && ask.NoAlways {
-			return []act{say("What is kept for later sessions takes the right admin here; s allows it for this one.")}, true
+			return []act{say("What is kept for later sessions takes the right admin here; s allows it for this one.")},
+				true
 		}
 		a.Allow, a.Session, a.Always = true, true, word[0] == 'a'
 	case word == "f" || word == "folder":

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -39,9 +40,11 @@ It may be done again as the work goes on. What others have put on a branch is ne
 			case err != nil:
 				return err
 			case asJSON:
-				return c.JSON(out)
+				err = c.JSON(out)
+			default:
+				err = console.PushedTo(c, out)
 			}
-			return console.PushedTo(c, out)
+			return errors.Join(err, console.NotOpened(out))
 		}),
 	}
 	cmd.Flags().StringVar(&p.Branch, "branch", "", "Name of the branch there (default: troupe/NAME)")

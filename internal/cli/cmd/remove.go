@@ -107,7 +107,10 @@ func unmergedOf(ctx context.Context, a api.API, root wire.Session) (out []wire.W
 			return nil, lerr
 		}
 		out = append(out,
-			slices.DeleteFunc(list, func(w wire.Worktree) bool { return w.State != wire.WorktreeUnmerged || w.Pushed })...)
+			slices.DeleteFunc(list, func(w wire.Worktree) bool {
+				return w.State != wire.WorktreeUnmerged ||
+					w.Pushed
+			})...)
 	}
 	return out, err
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -40,7 +41,8 @@ func TestPushedTo(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		c.p.Commit = "0123456789012345"
-		err := PushedTo(&Console{Out: &out}, wire.PushedWorktree{Pushed: c.p})
+		w := wire.PushedWorktree{Pushed: c.p}
+		err := errors.Join(PushedTo(&Console{Out: &out}, w), NotOpened(w))
 		if !strings.HasSuffix(out.String(), c.said) || (err == nil) != (c.bad == "") ||
 			err != nil && !strings.HasPrefix(err.Error(), c.bad) {
 			t.Errorf("%+v: %q, %v", c.p, out.String(), err)

@@ -103,17 +103,19 @@ func pulled(p *troupe.Pushed, name string) string {
 	return ""
 }
 
-// PushedTo says where the work of a worktree was pushed to. That there is no pull request, where one was wished for, is
-// an error.
+// PushedTo says where the work of a worktree was pushed to.
 func PushedTo(c *Console, w wire.PushedWorktree) error {
 	err := c.Printf("Pushed to %s as branch %s (commit %s).\n", w.Pushed.To, w.Pushed.Branch,
 		w.Pushed.Commit[:min(12, len(w.Pushed.Commit))])
-	switch {
-	case err != nil:
-		return err
-	case w.Pushed.PullRequest != "":
-		return c.Printf("Pull request: %s\n", w.Pushed.PullRequest)
-	case w.Pushed.NotOpened != "":
+	if err == nil && w.Pushed.PullRequest != "" {
+		err = c.Printf("Pull request: %s\n", w.Pushed.PullRequest)
+	}
+	return err
+}
+
+// NotOpened is the error that there is no pull request, where one was wished for.
+func NotOpened(w wire.PushedWorktree) error {
+	if w.Pushed.NotOpened != "" {
 		return &troupe.UserError{Problem: Line(w.Pushed.NotOpened, 0), Hint: "The branch is pushed; the same command " +
 			"tries again."}
 	}

@@ -77,7 +77,8 @@ func TestEveryOperationForEveryone(t *testing.T) {
 			continue
 		}
 		script := strings.Contains(jsonOf(own.body), `"script:`)
-		planned := own.in["schedule"]+own.in["webhook"]+own.in["agent"] != "" // which operators change where they made it
+		// which operators change where they made it
+		planned := own.in["schedule"]+own.in["webhook"]+own.in["agent"] != ""
 		for _, right := range troupe.UserRights() {
 			told := map[string]string{}
 			for what, a := range w.theirs(o, own) {

@@ -239,7 +239,8 @@ func documentedMetrics(t *testing.T, p metricstest.Page) {
 	}
 	table, _, _ := strings.Cut(string(text), "## What it logs")
 	rows := map[string]string{}
-	for _, m := range regexp.MustCompile("(?m)^\\| `(troupe_[a-z_]+|go_[a-z_]+|process_[a-z_]+)` \\| ([^|]*)\\|").FindAllStringSubmatch(table,
+	for _, m := range regexp.MustCompile("(?m)^\\| `(troupe_[a-z_]+|go_[a-z_]+|process_[a-z_]+)` \\| "+
+		"([^|]*)\\|").FindAllStringSubmatch(table,
 		-1) {
 		rows[m[1]] = m[2]
 	}

@@ -52,7 +52,8 @@ func TestViewsComeOnline(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close(t.Context())
-	if _, err := c.Exec(t.Context(), `DROP VIEW subagent_results; DROP VIEW agent_status; UPDATE version SET version = 3`,
+	if _,
+		err := c.Exec(t.Context(), `DROP VIEW subagent_results; DROP VIEW agent_status; UPDATE version SET version = 3`,
 		pgx.QueryExecModeSimpleProtocol); err != nil {
 		t.Fatal(err)
 	}

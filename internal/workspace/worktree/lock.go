@@ -120,8 +120,14 @@ func (k *Keeper) holdCaller(ctx context.Context, c *caller) (held context.Contex
 // long as a large merge takes. Locks are taken in one order: this one, that of a workspace, then that of names or of
 // the caller's repository; none of the first is asked for while a later one is held.
 func Writing(ctx context.Context, k *Keeper, folder string) (held context.Context, release func(), err error) {
+	return WritingWithin(ctx, k, folder, time.Minute)
+}
+
+// WritingWithin is Writing of what may take longer than a merge: who waits gives up after most.
+func WritingWithin(ctx context.Context, k *Keeper, folder string, most time.Duration) (held context.Context,
+	release func(), err error) {
 	sum := sha256.Sum256([]byte(real(folder)))
-	return k.holdFor(ctx, "writes-"+hex.EncodeToString(sum[:8]), time.Minute)
+	return k.holdFor(ctx, "writes-"+hex.EncodeToString(sum[:8]), most)
 }
 
 // retry calls a function until it needs no more patience.
