@@ -353,7 +353,8 @@ if select.select([w],[],[],0.5)[0]: print('was told',os.read(w,9999))
 			t.Errorf("with %v it is told\n%s", more, got)
 		}
 		for _, c := range []string{"cat /proc/self/mountinfo; cat /proc/mounts", "cat /proc/[0-9]*/mount*",
-			"cat /proc/net/unix", "cat /proc/[0-9]*/net/unix", "ls -Ra " + p.base, "df -a", "ls -la /dev/shm /tmp /var/tmp",
+			"cat /proc/net/unix", "cat /proc/[0-9]*/net/unix", "ls -Ra " + p.base, "df -a",
+			"ls -la /dev/shm /tmp /var/tmp",
 			"find / -xdev -name '*of-b*' 2>/dev/null"} {
 			if got := p.call(p.a, bash(c), allow(more...)); strings.Contains(got, "of-b") ||
 				strings.Contains(got, p.b) || strings.Contains(got, p.app.dirs.Run+"/") {
@@ -370,8 +371,8 @@ func TestTenantsInWorktrees(t *testing.T) {
 	p := projectsOf(t, "", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com")
 	p.canConfine()
 	for _, dir := range []string{p.a, p.b} {
-		for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@example.com",
-			"commit", "-qm", "first"}, {"config", "user.name", "a"}, {"config", "user.email", "a@example.com"}} {
+		for _, args := range [][]string{{"init", "-q"}, {"add", "."},
+			{"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "first"}, {"config", "user.name", "a"}, {"config", "user.email", "a@example.com"}} {
 			if out, err := exec.CommandContext(t.Context(), "git",
 				append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
 				t.Skipf("git: %v\n%s", err, out)

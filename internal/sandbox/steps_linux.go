@@ -137,10 +137,11 @@ func (b *birth) room(r troupe.Room) {
 	b.add(name, step{nr: unix.SYS_CLOSE, use: 0})
 }
 
-// private mounts an empty file system of the command's own. It is memory, which a command takes no more of in that way.
+// private mounts an empty file system of the command's own. It is memory.
 func (b *birth) private(path string) {
 	fs := b.text("tmpfs")
-	b.call("mount "+path, unix.SYS_MOUNT, fs, b.text(path), fs, unix.MS_NOSUID|unix.MS_NODEV, b.text("mode=1777,size=1g"))
+	b.call("mount "+path, unix.SYS_MOUNT, fs, b.text(path), fs, unix.MS_NOSUID|unix.MS_NODEV,
+		b.text("mode=1777,size=1g"))
 }
 
 // terminals mounts pseudo-terminals of the command's own, and what makes them.
