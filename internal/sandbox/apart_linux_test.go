@@ -82,8 +82,8 @@ found=socket.getaddrinfo("localhost",80,type=socket.SOCK_STREAM,flags=socket.AI_
 print(found[0][4][1], socket.if_nameindex()[0][1])
 f=socket.socket(); print(os.get_inheritable(f.fileno()), f.getblocking())` +
 		"'")
-	if code != 0 || !strings.Contains(out, "loop") || !strings.Contains(out, "local") || !strings.Contains(out, "80 lo") ||
-		!strings.Contains(out, "False True") {
+	if code != 0 || !strings.Contains(out, "loop") || !strings.Contains(out, "local") ||
+		!strings.Contains(out, "80 lo") || !strings.Contains(out, "False True") {
 		t.Errorf("in the network ends with %d: %s", code, out)
 	}
 }

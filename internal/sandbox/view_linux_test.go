@@ -124,7 +124,8 @@ func TestHiddenNames(t *testing.T) {
 			}
 			for _, command := range []string{
 				"cat /proc/self/mountinfo; cat /proc/self/mounts /proc/self/mountstats /proc/mounts",
-				"cat /proc/[0-9]*/mountinfo", "ls -R " + filepath.Dir(beside), "ls -la / /proc/self/cwd/../ /proc/self/root/",
+				"cat /proc/[0-9]*/mountinfo", "ls -R " + filepath.Dir(beside),
+				"ls -la / /proc/self/cwd/../ /proc/self/root/",
 				"find / -xdev -name '*-of-b'",
 				"cat /proc/net/unix", "df -a; findmnt -A",
 			} {
