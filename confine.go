@@ -52,16 +52,6 @@ func (l Level) known() Level {
 	return l
 }
 
-// Apart is what a command finds of what it may not read.
-type Apart struct {
-	// Named are names, as they were written, by which what may be read is found, and folders that are there though
-	// nothing of them may be read. Where the kernel can, a command with a list of what it reads finds no other names.
-	Named []string `json:"named,omitempty"`
-	// Project is whose command it is. Where the kernel can, one that may reach nobody sees the sockets of commands of
-	// its project, and no others. "": all that are on the machine.
-	Project string `json:"project,omitempty"`
-}
-
 // Confinement is everything one command may touch. All paths are absolute and cleaned; a
 // folder stands for all below it. What is not named may be read and not written, unless Readable says what may be read.
 type Confinement struct {
@@ -71,7 +61,9 @@ type Confinement struct {
 	// Readable are the files and folders that may be read, besides those that may be written; and of processes those of
 	// the command alone can be seen. nil: anything may be read, and all processes can be seen.
 	Readable []string `json:"readable,omitempty"`
-	Apart
+	// Named are names, as they were written, by which what may be read is found, and folders that are there though
+	// nothing of them may be read. Where the kernel can, a command with Readable finds no other names.
+	Named []string `json:"named,omitempty"`
 	// Granted are the changes that were shown to a person and allowed for this run. Each is one operation at the
 	// place that was shown, and gives no other (see Attempt.Covers). One that a link leads away from by now opens
 	// nothing, nor does leave to make what is there by now. What the run makes is its own, with all below.
@@ -129,6 +121,9 @@ type Room struct {
 
 // Network is what a command may reach. The zero value is nobody.
 type Network struct {
+	// Project is whose command it is. Where the kernel can, it is told of the sockets of commands of its project, and
+	// of no others. "": of all that are on the machine.
+	Project string `json:"project,omitempty"`
 	// All: everybody, as without a sandbox.
 	All bool `json:"all,omitempty"`
 	// Addresses may be connected to: what was granted, as attempts name it (see Attempt.Path). Listens are those

@@ -152,7 +152,8 @@ func keepTo(g *guard, gr *folder, c session.Confine, out *troupe.Confinement) {
 	if t.caches != "" {
 		_ = os.MkdirAll(t.caches, 0o700) // what is there can be shown; else commands have none
 	}
-	out.Readable, out.Named, out.Project = readable(g, gr, c.Session), t.named, t.work[0]
+	out.Readable, out.Named = readable(g, gr, c.Session), t.named
+	out.Network.Project = t.work[0]
 	if c.Scratchpad != "" {
 		out.Readable = append(out.Readable, c.Scratchpad)
 	}

@@ -372,8 +372,8 @@ func TestTenantsInWorktrees(t *testing.T) {
 	p.canConfine()
 	for _, dir := range []string{p.a, p.b} {
 		for _, args := range [][]string{{"init", "-q"}, {"add", "."},
-			{"-c", "user.name=a", "-c", "user.email=a@example.com",
-				"commit", "-qm", "first"}, {"config", "user.name", "a"}, {"config", "user.email", "a@example.com"}} {
+			{"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "first"},
+			{"config", "user.name", "a"}, {"config", "user.email", "a@example.com"}} {
 			if out, err := exec.CommandContext(t.Context(), "git",
 				append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
 				t.Skipf("git: %v\n%s", err, out)

@@ -58,6 +58,7 @@ for kind,protocol in ((3,255),(10,768),(3,1)):
     except OSError as e: print(e.errno)`)
 	for name, n := range map[string]troupe.Network{"nobody": {}, "all": {All: true}, "port": {Ports: []int{port}},
 		"address": {Addresses: []string{l.Addr().String()}}} {
+		n.Project = "a"
 		r.conf.Network = n
 		out, _, _ := r.run(read)
 		if got := strings.Contains(out, "hello"); got != (name != "nobody") {
@@ -70,7 +71,7 @@ for kind,protocol in ((3,255),(10,768),(3,1)):
 			t.Errorf("with leave for %s it has %s", name, out)
 		}
 	}
-	r.conf.Network = troupe.Network{All: true}
+	r.conf.Network = troupe.Network{Project: "a", All: true}
 	out, code, _ := r.run("sleep 0; (echo of mine; sleep 1) | python3 -c '" + `
 import socket,os,sys,threading
 s=socket.socket(); s.bind(("127.0.0.1",0)); s.listen()
@@ -79,10 +80,10 @@ u=socket.socket(socket.AF_UNIX); u.bind("own.sock"); u.listen()
 v=socket.socket(socket.AF_UNIX); v.connect("own.sock"); v.send(b"local"); print(u.accept()[0].recv(9))
 found=socket.getaddrinfo("localhost",80,type=socket.SOCK_STREAM,flags=socket.AI_ADDRCONFIG)
 print(found[0][4][1], socket.if_nameindex()[0][1])
-f=socket.socket(); print(os.get_inheritable(f.fileno()), f.getblocking())` + "'")
+f=socket.socket(); print(os.get_inheritable(f.fileno()), f.getblocking())` +
+		"'")
 	if code != 0 || !strings.Contains(out, "loop") || !strings.Contains(out, "local") ||
-		!strings.Contains(out, "80 lo") ||
-		!strings.Contains(out, "False True") {
+		!strings.Contains(out, "80 lo") || !strings.Contains(out, "False True") {
 		t.Errorf("in the network ends with %d: %s", code, out)
 	}
 }

@@ -19,7 +19,7 @@ func installed() []string {
 
 // listed has commands read their folder and what is installed.
 func (r *room) listed() *room {
-	r.conf.Readable, r.conf.Project = append(installed(), r.ws), "a"
+	r.conf.Readable, r.conf.Network.Project = append(installed(), r.ws), "a"
 	return r
 }
 

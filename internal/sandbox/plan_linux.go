@@ -48,7 +48,7 @@ type secluded struct {
 	view     *view                                                    // nil: all of the machine's files can be found
 	starts   func(dir, input string, argv, environ []string) []string // nil: nobody knows
 	project  string                                                   // whose it is
-	// it is in its project's network, and reaches others outside
+	// apart: it is in the network of its project, and reaches others outside of that.
 	apart bool
 	// the scratchpad, one of the folders that are writable; "" if there is none
 	pad   string
@@ -109,7 +109,7 @@ func newPlan(c troupe.Confinement, r Support) *plan {
 		}
 	}
 	p.guard, p.above, p.replaces, p.starts = c.Guarded, c.Leads, c.Replaces, c.Starts
-	p.leave.closed, p.repository, p.project = c.Closed, c.Repository, c.Project
+	p.leave.closed, p.repository, p.project = c.Closed, c.Repository, c.Network.Project
 	p.areas(c)
 	p.reads(c)
 	if p.readable != nil && r.OwnRoot {

@@ -137,7 +137,7 @@ func (b *birth) room(r troupe.Room) {
 	b.add(name, step{nr: unix.SYS_CLOSE, use: 0})
 }
 
-// private mounts an empty file system of the command's own. It is memory, which a command takes no more of in that way.
+// private mounts an empty file system of the command's own. It is memory.
 func (b *birth) private(path string) {
 	fs := b.text("tmpfs")
 	b.call("mount "+path, unix.SYS_MOUNT, fs, b.text(path), fs, unix.MS_NOSUID|unix.MS_NODEV,

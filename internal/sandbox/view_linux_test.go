@@ -123,9 +123,9 @@ func TestHiddenNames(t *testing.T) {
 				t.Errorf("it is told of locks: %s", out)
 			}
 			for _, command := range []string{
-				"cat /proc/self/mountinfo; cat /proc/self/mounts /proc/self/mountstats /proc/[0-9]*/mountinfo " +
-					"/proc/mounts",
-				"ls -R " + filepath.Dir(beside), "ls -la / /proc/self/cwd/../ /proc/self/root/",
+				"cat /proc/self/mountinfo; cat /proc/self/mounts /proc/self/mountstats /proc/mounts",
+				"cat /proc/[0-9]*/mountinfo", "ls -R " + filepath.Dir(beside),
+				"ls -la / /proc/self/cwd/../ /proc/self/root/",
 				"find / -xdev -name '*-of-b'",
 				"cat /proc/net/unix", "df -a; findmnt -A",
 			} {
