@@ -61,7 +61,8 @@ troupe webhook add build --only type=build.failed --overlap queue --max-runs-per
 			switch t.Signed {
 			case wire.SignedStandard, wire.SignedGitHub, wire.SignedGitLab:
 			default:
-				return console.Usage("--signed %s: there are standard, github and gitlab", string(t.Signed))
+				return console.Usage("--signed: there is no signature %q; there are standard, github and gitlab",
+					string(t.Signed))
 			}
 			w, err := all.SetWebhook(ctx, t)
 			if err != nil {
