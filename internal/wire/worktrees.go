@@ -66,6 +66,7 @@ type Worktree struct {
 
 // WorktreeSums are what was done in one.
 type WorktreeSums struct {
+	Pushed    bool     `json:"pushed,omitempty" doc:"A branch of the remote has all of it"`
 	Commits   int      `json:"commits,omitempty"`
 	Files     int      `json:"files,omitempty"`
 	Added     int      `json:"added,omitempty"`

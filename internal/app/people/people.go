@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store"
@@ -257,6 +258,9 @@ func (p *People) Change(ctx context.Context, c wire.UserChange) (out wire.UserCh
 			return out, &troupe.UserError{Problem: fmt.Sprintf("there is no user %q", c.Name),
 				Hint: "`troupe users` lists them; `troupe users add NAME` adds one.", Code: troupe.ExitUsage,
 				Err: troupe.ErrNotFound}
+		case !known && strings.ContainsFunc(c.Name, unicode.IsSpace): // a version before took such names
+			return out, &troupe.UserError{Problem: fmt.Sprintf("%q is no name of a user: it is one word", c.Name),
+				Hint: "See `troupe users --help`.", Code: troupe.ExitUsage}
 		case known && c.New:
 			return out, &troupe.UserError{Problem: fmt.Sprintf("%q is a user already, with the right %s", c.Name,
 				u.Right),

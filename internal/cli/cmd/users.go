@@ -56,6 +56,9 @@ func changeUser(c *console.Console, cmd *cobra.Command, change wire.UserChange, 
 	cmd.Args = console.Args(1, 1)
 	cmd.RunE = inHome(c, func(ctx context.Context, a api.API, args []string) error {
 		change.Name = args[0]
+		if right != nil && *right != "" && !slices.Contains(troupe.UserRights(), troupe.Right(*right)) {
+			return console.Usage("--right %s: there are viewer, operator and admin", *right)
+		}
 		if right != nil {
 			change.Right = troupe.Right(*right)
 		}

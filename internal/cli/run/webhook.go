@@ -58,6 +58,12 @@ troupe webhook add build --only type=build.failed --overlap queue --max-runs-per
 				}
 				t.Version = before.Version
 			}
+			switch t.Signed {
+			case wire.SignedStandard, wire.SignedGitHub, wire.SignedGitLab:
+			default:
+				return console.Usage("--signed: there is no signature %q; there are standard, github and gitlab",
+					string(t.Signed))
+			}
 			w, err := all.SetWebhook(ctx, t)
 			if err != nil {
 				return err
@@ -69,8 +75,8 @@ troupe webhook add build --only type=build.failed --overlap queue --max-runs-per
 	fs := cmd.Flags()
 	fs.StringVar((*string)(&t.Signed), "signed", string(wire.SignedStandard), "How its sender signs: standard, github "+
 		"or gitlab")
-	fs.StringArrayVar(&only, "only", nil, "What begins a run, such as action=opened or header:X-GitHub-Event=issues; "+
-		"may be given again")
+	fs.StringArrayVar(&only, "only", nil, "What begins a run, such as action=opened or header:X-GitHub-Event=issues "+
+		"(needed); may be given again")
 	fs.StringVar(&t.Zone, "zone", "", "Time zone of days, such as Europe/Berlin (default: yours)")
 	fs.StringVar((*string)(&t.Overlap), "overlap", string(wire.OverlapAllow),
 		"While the last run goes on: allow or queue")

@@ -162,7 +162,8 @@ type Stats struct {
 // Stats looks at the database as it is now.
 func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	c := s.pool.Config().ConnConfig
-	out := Stats{Address: fmt.Sprintf("postgres://%s@%s/%s, schema %s", c.User, c.Host, c.Database, s.schema())}
+	out := Stats{Address: fmt.Sprintf("postgres://%s@%s/%s, schema %s", c.User,
+		net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port))), c.Database, s.schema())}
 	err := s.pool.QueryRow(ctx, `SELECT (SELECT version FROM version), coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint
 		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'r'`,
 		s.schema()).Scan(&out.Version, &out.Bytes)
