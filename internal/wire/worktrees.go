@@ -72,7 +72,6 @@ type WorktreeSums struct {
 	Added     int      `json:"added,omitempty"`
 	Removed   int      `json:"removed,omitempty"`
 	Conflicts []string `json:"conflicts,omitempty" doc:"Files that the caller had changed otherwise when it was looked at last"`
-	Pushed    bool     `json:"pushed,omitempty" doc:"A branch of the remote has all of it"`
 }
 
 // WorktreeDiff is what was changed in one since its base.
