@@ -45,8 +45,7 @@ func UserRights() []Right { return []Right{RightViewer, RightOperator, RightAdmi
 //
 // A right that this version does not know covers nothing: a newer one of the same database may have given it.
 func (r Right) Covers(needs Right) bool {
-	switch r {
-	case RightOwner, RightParent, RightSystem:
+	if r == RightOwner || r == RightParent || r == RightSystem {
 		return true
 	}
 	all := UserRights()

@@ -309,13 +309,13 @@ func TestTenantsByName(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	defer os.Remove(shared.Name())                                //nolint:errcheck // the next test does not mind
-	defer shared.Close()                                          //nolint:errcheck // nothing was written
-	l, err := net.Listen("unix", filepath.Join(p.b, "of-b.sock")) //nolint:noctx // a name and no more
+	defer os.Remove(shared.Name())
+	defer shared.Close()
+	l, err := net.Listen("unix", filepath.Join(p.b, "of-b.sock"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // nothing was written
+	defer l.Close()
 	quoted := "'" + strings.Join(append(seen, p.b, p.b+"/plan.txt"), "','") + "'"
 	script := filepath.Join(p.a, "look.py")
 	writeFile(t, script, `

@@ -468,7 +468,7 @@ func TestPain37CompletionWakes(t *testing.T) {
 			}
 			return modeltest.Text("I will be told.")
 		case ofKid.Add(1) < 20:
-			return modeltest.Calls(modeltest.Call{Name: "Glob", Input: `{"pattern":"*"}`})
+			return modeltest.Calls(modeltest.Call{Name: "Glob", Input: fmt.Sprintf(`{"pattern":"*.%d"}`, ofKid.Load())})
 		}
 		return modeltest.Text("Seen.")
 	})

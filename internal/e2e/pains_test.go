@@ -1,9 +1,11 @@
 package e2e_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/troupe-dev/troupe"
@@ -183,10 +185,12 @@ func TestPain36InterruptedHistory(t *testing.T) {
 // and by money; each refusal says which.
 func TestPain07Runaway(t *testing.T) {
 	t.Parallel()
+	var replies atomic.Int64
 	p, _ := newServed(t, func(r *modeltest.Request) modeltest.Reply {
 		if isMain(r) {
-			reply := modeltest.Calls(agentCall("prompt", "a"), agentCall("prompt", "b"), agentCall("prompt", "c"),
-				agentCall("prompt", "d"))
+			n := fmt.Sprint(replies.Add(1)) // what it says again and again would end it sooner
+			reply := modeltest.Calls(agentCall("prompt", "a"+n), agentCall("prompt", "b"+n),
+				agentCall("prompt", "c"+n), agentCall("prompt", "d"+n))
 			reply.Usage.Input = 1000
 			return reply
 		}

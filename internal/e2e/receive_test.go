@@ -69,7 +69,8 @@ func cmdReceived(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 3 {
 		ts.Fatalf("usage: received NAME COUNT REGEXP [once]")
 	}
-	r := ts.Value(receiving{}).(map[string]*receiver)[args[0]]
+	all, _ := ts.Value(receiving{}).(map[string]*receiver)
+	r := all[args[0]]
 	want, err := strconv.Atoi(args[1])
 	ts.Check(err)
 	re, err := regexp.Compile(args[2])

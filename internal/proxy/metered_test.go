@@ -15,7 +15,7 @@ func TestMetered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // nothing can be done about it
+	defer l.Close()
 	dial := metered(func(ctx context.Context, _ string, _ int, _ entry) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "tcp4", l.Addr().String())
 	}, 8)
@@ -25,7 +25,7 @@ func TestMetered(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer c.Close() //nolint:errcheck // nothing can be done about it
+		defer c.Close()
 		there, err := l.Accept()
 		if err != nil {
 			t.Fatal(err)

@@ -18,11 +18,11 @@ func TestNetworkApart(t *testing.T) {
 	if !privileged() {
 		t.Skip("who may not mount enters no other network")
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is there at once
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // nothing was written
+	defer l.Close()
 	go func() {
 		for {
 			c, err := l.Accept()
@@ -33,7 +33,11 @@ func TestNetworkApart(t *testing.T) {
 			_ = c.Close()
 		}
 	}()
-	port := l.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // it listens for these
+	at, ok := l.Addr().(*net.TCPAddr)
+	if !ok {
+		t.Fatal(l.Addr())
+	}
+	port := at.Port
 	hex := fmt.Sprintf(":%04X ", port)
 	r := newRoom(t, Options{}).workspace().listed()
 	needLandlock(t, r)

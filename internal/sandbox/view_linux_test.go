@@ -78,11 +78,11 @@ func TestHiddenNames(t *testing.T) {
 			if err := os.WriteFile(b+"/plan", []byte("x"), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			l, err := net.Listen("unix", b+"/sock") //nolint:noctx // a name and no more
+			l, err := net.Listen("unix", b+"/sock")
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer l.Close() //nolint:errcheck // nothing was written
+			defer l.Close()
 			r.file("mine", "of a")
 			if err := os.WriteFile(beside+"/real/file", []byte("by name"), 0o644); err != nil {
 				t.Fatal(err)
@@ -115,7 +115,7 @@ func TestHiddenNames(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer file.Close() //nolint:errcheck // nothing was written
+			defer file.Close()
 			if err := syscall.FcntlFlock(file.Fd(), syscall.F_SETLK, &lock); err != nil {
 				t.Fatal(err)
 			}

@@ -186,11 +186,11 @@ func (c *Call) Result() (result *troupe.ToolFinished, took time.Duration) {
 
 // refused counts replies in a row.
 type refused struct {
-	answered bool // a person has answered a request of the last one: a no that was said here is no loop
-	denied   int  // all of whose calls were denied
-	held     int  // the same, where some may have been commands that the sandbox held back
-	auto     int  // what the model of mode auto did not allow, in a row
-	repeats       // those that did what was done before
+	answered bool    // a person has answered a request of the last one: a no that was said here is no loop
+	denied   int     // all of whose calls were denied
+	held     int     // the same, where some may have been commands that the sandbox held back
+	auto     int     // what the model of mode auto did not allow, in a row
+	repeats  repeats // those that did what was done before
 }
 
 func (c *Call) coord() troupe.Coord { return troupe.Coord{Reply: c.Reply, Call: c.Index} }

@@ -331,7 +331,7 @@ func (f *fuzzed) broke(o *operation, choices []byte) {
 		}
 		if f.send(o, o.broken(b), right) && o.method != http.MethodGet && f.made[o.ID] < most {
 			f.made[o.ID]++
-			f.good[o.ID] = f.world.reaching()[o.ID]()
+			f.good[o.ID] = f.reaching()[o.ID]()
 		}
 	}
 	if len(choices) > 0 {

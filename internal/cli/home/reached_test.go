@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -81,7 +82,7 @@ func (w *world) reaching() map[string]func() asked {
 	at := func(more ...any) asked {
 		b := map[string]any{"cwd": w.dir}
 		for i := 0; i+1 < len(more); i += 2 {
-			b[more[i].(string)] = more[i+1]
+			b[fmt.Sprint(more[i])] = more[i+1]
 		}
 		return asked{body: b}
 	}

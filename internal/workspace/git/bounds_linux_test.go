@@ -46,7 +46,7 @@ func TestEndsTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close() //nolint:errcheck // nothing can be done about it
+	defer r.Close()
 	ctx, cancel := context.WithCancel(git.Keeping(t.Context(), w))
 	up := make([]byte, 3)
 	go func() {
