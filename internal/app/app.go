@@ -145,19 +145,20 @@ func openStore(ctx context.Context, a *App) (err error) {
 }
 
 func newApp(env Env) *App {
-	return &App{env: env, tools: all.Tools,
+	a := &App{env: env, tools: all.Tools,
 		environMask: sync.OnceValue(func() func(string) string { return findSecrets(env.Environ).mask })}
+	a.once = once{
+		plugins:   sync.OnceValue(func() *plugins.Home { return plugins.In(a.dirs) }),
+		checkouts: sync.OnceValue(func() *checkout.Checkouts { return openCheckouts(a) }),
+		acts:      sync.OnceValue(func() *audit.Log { return audit.New(a.db, a.env.Now) }),
+	}
+	return a
 }
 
 // OpenSettings opens no more of a home than its settings, which may be on a disk that cannot be
 // written to. What has to do with sessions is not to be asked of it.
 func OpenSettings(env Env) (*App, error) {
 	a := newApp(env)
-	a.once = once{
-		plugins:   sync.OnceValue(func() *plugins.Home { return plugins.In(a.dirs) }),
-		checkouts: sync.OnceValue(func() *checkout.Checkouts { return openCheckouts(a) }),
-		acts:      sync.OnceValue(func() *audit.Log { return audit.New(a.db, a.env.Now) }),
-	}
 	var err error
 	if a.dirs, err = config.FindDirs(env.Lookup); err != nil {
 		return nil, err
