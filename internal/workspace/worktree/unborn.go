@@ -3,6 +3,7 @@ package worktree
 import (
 	"context"
 	"errors"
+	"os"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/disk"
@@ -11,7 +12,7 @@ import (
 // unborn reports whether no agent has ever been in the folder: its making came to no end, with the base on record
 // already. Nothing of it is anybody's work, and the keeper may be half of one.
 func unborn(p place, rec *record) bool {
-	if rec.State != making || rec.Result != nil || rec.Inode != 0 { // which is written before the folder has its name
+	if rec.State != making || rec.Result != nil || rec.Inode != 0 && !placeless(p, rec) {
 		return false
 	}
 	if there, other, err := p.has(rec); there || other || err != nil {
@@ -19,6 +20,13 @@ func unborn(p place, rec *record) bool {
 	}
 	kept, err := readKept(p)
 	return err == nil && kept[keptHead] == "" && kept[keptEnd] == ""
+}
+
+// placeless reports whether the folder that a record is of was made whole, and has not got its name: the record has it
+// before.
+func placeless(p place, rec *record) bool {
+	info, err := os.Lstat(p.making)
+	return err == nil && inode(info) == rec.Inode && bornAt(p.making) == rec.Born
 }
 
 // abandon removes what there is of it. Its record goes last: what could not be removed stays known.
