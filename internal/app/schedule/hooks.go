@@ -198,10 +198,6 @@ func (h *Hooks) told(ctx context.Context, p plan, has serving) (wire.Webhook, er
 
 // newest are the newest deliveries.
 func (h *Hooks) newest(ctx context.Context, p plan) (out []wire.WebhookDelivery, err error) {
-	owed := func(key string) bool {
-		return p.Claim != nil && p.Claim.Delivery == key ||
-			slices.ContainsFunc(p.Arrived, func(a arrival) bool { return a.Delivery == key })
-	}
 	err = h.each(ctx, kindDelivery, p.Name, func(r store.Record) error {
 		var d delivery
 		if err := json.Unmarshal(r.Value, &d); err != nil {
@@ -211,7 +207,7 @@ func (h *Hooks) newest(ctx context.Context, p plan) (out []wire.WebhookDelivery,
 		switch {
 		case d.Over && d.Why != "":
 			w.State, w.Root = "failed", ""
-		case !d.Over && owed(r.Key):
+		case !d.Over && p.owes(r.Key):
 			w.State = "waits"
 		case !d.Over:
 			w.State, w.Root = "left out", ""
@@ -359,7 +355,9 @@ func notNow(why string, kind error) error {
 	return &troupe.UserError{Problem: why, Hint: "Deliver it again later.", Err: kind}
 }
 
-// owe has a run begin for what was delivered. again: it is about to already.
+// owe has a run begin for what was delivered. again: it is about to already. The record is written then too: what is
+// about to drop the run, for a reason that stood in the record of the delivery before that was kept anew, reads both
+// again.
 func (h *Hooks) owe(ctx context.Context, name string, a arrival) (again bool, err error) {
 	for {
 		r, p, err := h.read(ctx, name)
@@ -368,18 +366,23 @@ func (h *Hooks) owe(ctx context.Context, name string, a arrival) (again bool, er
 			return false, stranger()
 		case err != nil:
 			return false, err
-		case p.Claim != nil && p.Claim.Delivery == a.Delivery,
-			slices.ContainsFunc(p.Arrived, func(x arrival) bool { return x.Delivery == a.Delivery }):
-			return true, nil
 		}
-		if err := h.hasRoom(ctx, p); err != nil {
-			return false, err
+		if again = p.owes(a.Delivery); !again {
+			if err := h.hasRoom(ctx, p); err != nil {
+				return false, err
+			}
+			p.Arrived = append(slices.Clone(p.Arrived), a)
 		}
-		p.Arrived = append(slices.Clone(p.Arrived), a)
 		if err := h.write(ctx, &r, p); !errors.Is(err, troupe.ErrChanged) {
-			return false, err
+			return again && err == nil, err
 		}
 	}
+}
+
+// owes reports whether a run is to begin, or about to, for what was delivered.
+func (p *plan) owes(key string) bool {
+	return p.Claim != nil && p.Claim.Delivery == key ||
+		slices.ContainsFunc(p.Arrived, func(a arrival) bool { return a.Delivery == key })
 }
 
 // firstID is the id under which a body came first: a signature that is over the body alone holds under every id.

@@ -459,6 +459,15 @@ func (k *Keeper) settle(ctx context.Context, of plan, c claim, failed error) err
 		}
 		was := *p.Claim
 		p.Claim = nil
+		if failed != nil && !again && c.Delivery != "" {
+			anew, err := waits(ctx, k.o.Records, c.Delivery)
+			if err != nil {
+				return err
+			}
+			if anew { // it was delivered again meanwhile, and its sender was told that it begins
+				p.Arrived = append(slices.Clone(p.Arrived), arrival{At: c.At, Delivery: c.Delivery, Root: c.Root})
+			}
+		}
 		switch {
 		case again:
 			was.Tries, was.Tried, was.Why = was.Tries+1, k.o.Now().UTC(), why
