@@ -112,3 +112,33 @@ func (w *world) unserve() {
 		w.t.Fatal(err)
 	}
 }
+
+// TestRemadeAsItIsRemoved: what is delivered to a webhook that is made while one of its name is being removed begins;
+// of the one that was removed nothing is left.
+func TestRemadeAsItIsRemoved(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		old := w.hook(wire.WebhookTerms{Signed: wire.SignedGitHub})
+		w.delivers(w.signed(wire.SignedGitHub, old, "d0", `{"a":0}`))
+		var told wire.Delivered
+		h := w.hooksOn(interposed{rows: w.s, deleted: func(r store.Record) {
+			if r.Kind == kindHook {
+				secret := w.hook(wire.WebhookTerms{Signed: wire.SignedGitHub})
+				told = w.delivers(w.signed(wire.SignedGitHub, secret, "d1", `{"a":1}`))
+			}
+		}})
+		if err := h.Remove(t.Context(), ann(), "h"); err != nil {
+			t.Fatal(err)
+		}
+		for _, kind := range []string{kindDelivery, kindBody} {
+			if all, err := w.s.Records(t.Context(), kind, "", 0); err != nil || len(all) != 1 {
+				t.Errorf("of the kind %s there are %d, %v", kind, len(all), err)
+			}
+		}
+		defer w.keep(true).Close()
+		pass(5 * time.Second)
+		w.wantHooked(1)
+		if got := w.runs()[0].Root; got != told.Session {
+			t.Errorf("begun is %s, and told %+v", got, told)
+		}
+	})
+}
