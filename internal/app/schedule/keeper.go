@@ -189,7 +189,7 @@ func (k *Keeper) tend(ctx context.Context, r store.Record, p plan) error {
 	case !p.waits():
 	case !goesOn || p.Overlap == wire.OverlapAllow:
 		return k.claim(ctx, r, p, has)
-	case p.Overlap == wire.OverlapCancel && !p.Stopped:
+	case p.Overlap == wire.OverlapCancel && !p.Stopped && len(p.Owed) > 0: // no run is stopped for what was delivered
 		if changed { // what waits is written before anything is stopped for it
 			if err := k.all.write(ctx, &r, p); err != nil {
 				return err

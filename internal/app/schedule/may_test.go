@@ -38,3 +38,29 @@ func TestStopsAsWhoMay(t *testing.T) {
 		})
 	}
 }
+
+// TestNothingOwedToStopFor: a delivery waits, and no run is stopped for it, also by terms that none can be given.
+func TestNothingOwedToStopFor(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		secret := w.hook(wire.WebhookTerms{Overlap: wire.OverlapQueue})
+		k := w.keep(true)
+		w.delivers(w.signed(wire.SignedStandard, secret, "d1", `{"a":1}`))
+		pass(2 * time.Second)
+		w.delivers(w.signed(wire.SignedStandard, secret, "d2", `{"a":2}`))
+		k.Close()
+		r, p, err := w.hooks().read(t.Context(), "h")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Overlap = wire.OverlapCancel
+		if err := w.hooks().write(t.Context(), &r, p); err != nil {
+			t.Fatal(err)
+		}
+		w.stop = refusal("it stops for no one")
+		defer w.keep(true).Close()
+		pass(5 * time.Second)
+		w.over()
+		pass(2 * time.Second)
+		w.wantHooked(2)
+	})
+}
