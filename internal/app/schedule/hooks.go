@@ -173,12 +173,13 @@ func (h *Hooks) Pause(ctx context.Context, c troupe.Caller, name string, paused 
 	return tell(ctx, h.plans, p, h.told)
 }
 
-// Remove forgets a webhook, and what was delivered to it. What it began goes on.
+// Remove forgets a webhook, and what was delivered to it; not what was to one that has its name by now. What it began
+// goes on.
 func (h *Hooks) Remove(ctx context.Context, c troupe.Caller, name string) error {
-	err := h.plans.Remove(ctx, c, name)
+	p, err := h.remove(ctx, c, name)
 	for _, kind := range []string{kindDelivery, kindBody} {
 		if err == nil {
-			err = h.sweep(ctx, kind, name, func(time.Time, int) bool { return true })
+			err = h.sweep(ctx, kind, p.keys(), func(time.Time, int) bool { return true })
 		}
 	}
 	return err
@@ -198,11 +199,7 @@ func (h *Hooks) told(ctx context.Context, p plan, has serving) (wire.Webhook, er
 
 // newest are the newest deliveries.
 func (h *Hooks) newest(ctx context.Context, p plan) (out []wire.WebhookDelivery, err error) {
-	owed := func(key string) bool {
-		return p.Claim != nil && p.Claim.Delivery == key ||
-			slices.ContainsFunc(p.Arrived, func(a arrival) bool { return a.Delivery == key })
-	}
-	err = h.each(ctx, kindDelivery, p.Name, func(r store.Record) error {
+	err = h.each(ctx, kindDelivery, p.keys(), func(r store.Record) error {
 		var d delivery
 		if err := json.Unmarshal(r.Value, &d); err != nil {
 			return fmt.Errorf("read delivery %s: %w", r.Key, err)
@@ -211,7 +208,7 @@ func (h *Hooks) newest(ctx context.Context, p plan) (out []wire.WebhookDelivery,
 		switch {
 		case d.Over && d.Why != "":
 			w.State, w.Root = "failed", ""
-		case !d.Over && owed(r.Key):
+		case !d.Over && p.owes(r.Key):
 			w.State = "waits"
 		case !d.Over:
 			w.State, w.Root = "left out", ""
@@ -284,7 +281,7 @@ func (h *Hooks) takeIn(ctx context.Context, p plan, id string, d wire.Delivery) 
 	}
 	if h.taken.Add(1)%sweepEvery == 1 {
 		for _, kind := range []string{kindDelivery, kindBody} {
-			err = errors.Join(err, h.sweep(ctx, kind, p.Name, func(at time.Time, newer int) bool {
+			err = errors.Join(err, h.sweep(ctx, kind, p.Name+"/", func(at time.Time, newer int) bool {
 				age := h.now().Sub(at)
 				return age >= keptFor || newer >= mostKept && age >= keptSurely
 			}))
@@ -359,7 +356,9 @@ func notNow(why string, kind error) error {
 	return &troupe.UserError{Problem: why, Hint: "Deliver it again later.", Err: kind}
 }
 
-// owe has a run begin for what was delivered. again: it is about to already.
+// owe has a run begin for what was delivered. again: it is about to already. The record is written then too: what is
+// about to drop the run, for a reason that stood in the record of the delivery before that was kept anew, reads both
+// again.
 func (h *Hooks) owe(ctx context.Context, name string, a arrival) (again bool, err error) {
 	for {
 		r, p, err := h.read(ctx, name)
@@ -368,18 +367,23 @@ func (h *Hooks) owe(ctx context.Context, name string, a arrival) (again bool, er
 			return false, stranger()
 		case err != nil:
 			return false, err
-		case p.Claim != nil && p.Claim.Delivery == a.Delivery,
-			slices.ContainsFunc(p.Arrived, func(x arrival) bool { return x.Delivery == a.Delivery }):
-			return true, nil
 		}
-		if err := h.hasRoom(ctx, p); err != nil {
-			return false, err
+		if again = p.owes(a.Delivery); !again {
+			if err := h.hasRoom(ctx, p); err != nil {
+				return false, err
+			}
+			p.Arrived = append(slices.Clone(p.Arrived), a)
 		}
-		p.Arrived = append(slices.Clone(p.Arrived), a)
 		if err := h.write(ctx, &r, p); !errors.Is(err, troupe.ErrChanged) {
-			return false, err
+			return again && err == nil, err
 		}
 	}
+}
+
+// owes reports whether a run is to begin, or about to, for what was delivered.
+func (p *plan) owes(key string) bool {
+	return p.Claim != nil && p.Claim.Delivery == key ||
+		slices.ContainsFunc(p.Arrived, func(a arrival) bool { return a.Delivery == key })
 }
 
 // firstID is the id under which a body came first: a signature that is over the body alone holds under every id.
@@ -411,7 +415,16 @@ func (h *Hooks) firstID(ctx context.Context, p plan, id string, body []byte) (st
 // keyOf is the key of the record of a delivery, and rootOf the id of the run that begins for it.
 func (p plan) keyOf(id string) string {
 	sum := sha256.Sum256([]byte("delivery\x00" + p.Hook.Salt + "\x00" + id))
-	return p.Name + "/" + hex.EncodeToString(sum[:])
+	return p.keys() + hex.EncodeToString(sum[:])
+}
+
+// keys is how the keys of all that was delivered to a webhook begin: no other one that had or has its name has such.
+func (p plan) keys() string {
+	if p.Hook == nil { // it cannot be read at all
+		return p.Name + "/"
+	}
+	sum := sha256.Sum256([]byte("keys\x00" + p.Hook.Salt))
+	return p.Name + "/" + hex.EncodeToString(sum[:8]) + "/"
 }
 
 // signed is what a delivery is known by for good: its body where the signature is over that alone, so that no id which
@@ -469,16 +482,16 @@ func cameOf(ctx context.Context, records store.Records, key string, root troupe.
 	return nil
 }
 
-// each calls fn with the records of a webhook.
-func (h *Hooks) each(ctx context.Context, kind, name string, fn func(store.Record) error) error {
+// each calls fn with the records whose keys begin with a name and a slash.
+func (h *Hooks) each(ctx context.Context, kind, keys string, fn func(store.Record) error) error {
 	const page = 500
-	for after := name + "/"; ; {
+	for after := keys; ; {
 		all, err := h.records.Records(ctx, kind, after, page)
 		if err != nil {
-			return fmt.Errorf("list what was delivered to %s: %w", name, err)
+			return fmt.Errorf("list what was delivered to %s: %w", keys, err)
 		}
 		for _, r := range all {
-			if !strings.HasPrefix(r.Key, name+"/") {
+			if !strings.HasPrefix(r.Key, keys) {
 				return nil
 			}
 			if err := fn(r); err != nil {
@@ -492,15 +505,15 @@ func (h *Hooks) each(ctx context.Context, kind, name string, fn func(store.Recor
 	}
 }
 
-// sweep removes the records of a webhook for which gone is true, of their time and how many are newer.
-func (h *Hooks) sweep(ctx context.Context, kind, name string, gone func(at time.Time, newer int) bool) error {
+// sweep removes the records of such keys for which gone is true, of their time and how many are newer.
+func (h *Hooks) sweep(ctx context.Context, kind, keys string, gone func(at time.Time, newer int) bool) error {
 	type kept struct {
 		store.Record
 
 		at time.Time
 	}
 	var all []kept
-	err := h.each(ctx, kind, name, func(r store.Record) error {
+	err := h.each(ctx, kind, keys, func(r store.Record) error {
 		var d delivery // a body has its time too
 		if err := json.Unmarshal(r.Value, &d); err != nil {
 			return fmt.Errorf("read %s %s: %w", kind, r.Key, err)

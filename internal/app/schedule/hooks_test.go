@@ -420,10 +420,7 @@ func TestNotTaken(t *testing.T) {
 		if _, err := w.hooks().Pause(t.Context(), ann(), "h", false); err != nil {
 			t.Fatal(err)
 		}
-		r, err := w.s.Record(t.Context(), "worker", "w")
-		if err != nil || w.s.DeleteRecord(t.Context(), "worker", "w", r.Version) != nil {
-			t.Fatal(err)
-		}
+		w.unserve()
 		refused(`{"a":1}`, "no process is there")
 		w.serves()
 		for i := range 3 {

@@ -189,7 +189,7 @@ func (k *Keeper) tend(ctx context.Context, r store.Record, p plan) error {
 	case !p.waits():
 	case !goesOn || p.Overlap == wire.OverlapAllow:
 		return k.claim(ctx, r, p, has)
-	case p.Overlap == wire.OverlapCancel && !p.Stopped:
+	case p.Overlap == wire.OverlapCancel && !p.Stopped && len(p.Owed) > 0: // no run is stopped for what was delivered
 		if changed { // what waits is written before anything is stopped for it
 			if err := k.all.write(ctx, &r, p); err != nil {
 				return err
@@ -201,7 +201,7 @@ func (k *Keeper) tend(ctx context.Context, r store.Record, p plan) error {
 			return err // the next look tries it again
 		}
 		if err != nil {
-			p.fail(p.Owed[0], "the last run could not be stopped: "+reason(err))
+			p.fail(p.take().At, "the last run could not be stopped: "+reason(err))
 			p.Owed = nil
 		}
 	}
@@ -256,7 +256,7 @@ func (k *Keeper) giveBack(ctx context.Context, r store.Record, p plan) error {
 
 // stop has the last run stop, for the one that waits.
 func (k *Keeper) stop(ctx context.Context, p plan) error {
-	c, err := k.caller(ctx, p)
+	c, err := mayAct(ctx, k.o.Users, p)
 	if err != nil {
 		return err
 	}
@@ -459,6 +459,15 @@ func (k *Keeper) settle(ctx context.Context, of plan, c claim, failed error) err
 		}
 		was := *p.Claim
 		p.Claim = nil
+		if failed != nil && !again && c.Delivery != "" {
+			anew, err := waits(ctx, k.o.Records, c.Delivery)
+			if err != nil {
+				return err
+			}
+			if anew { // it was delivered again meanwhile, and its sender was told that it begins
+				p.Arrived = append(slices.Clone(p.Arrived), arrival{At: c.At, Delivery: c.Delivery, Root: c.Root})
+			}
+		}
 		switch {
 		case again:
 			was.Tries, was.Tried, was.Why = was.Tries+1, k.o.Now().UTC(), why
@@ -504,7 +513,7 @@ func reason(err error) string {
 
 // begin begins a run as the user of its schedule may begin one now.
 func (k *Keeper) begin(ctx context.Context, p plan) error {
-	caller, err := k.caller(ctx, p)
+	caller, err := mayAct(ctx, k.o.Users, p)
 	if err != nil {
 		return err
 	}
@@ -515,11 +524,6 @@ func (k *Keeper) begin(ctx context.Context, p plan) error {
 			return err
 		}
 		b.Prompt, b.Typed = d.Prompt, &d.Typed
-	}
-	for _, needs := range []troupe.Right{troupe.RightOperator, b.Needs().Right} {
-		if needs != "" && !caller.Right.Covers(needs) {
-			return refusal(fmt.Sprintf("it takes the right %q, and %s has %q", needs, p.By, caller.Right))
-		}
 	}
 	real, err := filepath.EvalSymlinks(b.Cwd)
 	if err != nil {
@@ -539,8 +543,8 @@ func (k *Keeper) begin(ctx context.Context, p plan) error {
 	return err
 }
 
-// caller is the user of a schedule, with the right that they have now.
-func (k *Keeper) caller(ctx context.Context, p plan) (troupe.Caller, error) {
+// mayAct is the user of a schedule, with the right that they have now, if that is enough for what it begins.
+func mayAct(ctx context.Context, users Users, p plan) (troupe.Caller, error) {
 	c := troupe.Caller{Name: p.By, Right: troupe.RightOwner, Surface: troupe.SurfaceSchedule}
 	if p.Hook != nil {
 		c.Surface = troupe.SurfaceWebhook
@@ -548,15 +552,19 @@ func (k *Keeper) caller(ctx context.Context, p plan) (troupe.Caller, error) {
 	if p.Owner {
 		return c, nil
 	}
-	all, err := k.o.Users.Users(ctx)
+	all, err := users.Users(ctx)
 	if err != nil {
 		return c, err
 	}
-	for _, u := range all {
-		if u.Name == p.By {
-			c.Right = u.Right
-			return c, nil
+	i := slices.IndexFunc(all, func(u wire.User) bool { return u.Name == p.By })
+	if i < 0 {
+		return c, refusal(p.By + " is no user of this server any more")
+	}
+	c.Right = all[i].Right
+	for _, needs := range []troupe.Right{troupe.RightOperator, p.Begin.Needs().Right} {
+		if needs != "" && !c.Right.Covers(needs) {
+			return c, refusal(fmt.Sprintf("it takes the right %q, and %s has %q", needs, p.By, c.Right))
 		}
 	}
-	return c, refusal(p.By + " is no user of this server any more")
+	return c, nil
 }

@@ -327,24 +327,29 @@ func (s plans) mayChange(c troupe.Caller, p plan) error {
 		Hint: "That user can change it, and admins can.", Code: troupe.ExitPermission}
 }
 
-// Remove forgets one. What it began goes on.
-func (s plans) Remove(ctx context.Context, c troupe.Caller, name string) error {
+// Remove forgets a schedule. What it began goes on.
+func (s *Schedules) Remove(ctx context.Context, c troupe.Caller, name string) error {
+	_, err := s.remove(ctx, c, name)
+	return err
+}
+
+func (s plans) remove(ctx context.Context, c troupe.Caller, name string) (plan, error) {
 	for {
 		r, p, err := s.read(ctx, name)
 		if may := s.mayChange(c, p); err == nil || p.broken != "" && may == nil {
 			err = may
 		}
 		if err != nil {
-			return err
+			return p, err
 		}
 		err = s.records.DeleteRecord(ctx, s.kind, name, r.Version)
 		switch {
 		case errors.Is(err, troupe.ErrChanged):
 			continue
 		case err != nil && !errors.Is(err, troupe.ErrNotFound):
-			return fmt.Errorf("remove %s %s: %w", s.kind, name, err)
+			return p, fmt.Errorf("remove %s %s: %w", s.kind, name, err)
 		}
-		return nil
+		return p, nil
 	}
 }
 

@@ -184,10 +184,13 @@ func (p process) Stop(_ context.Context, id troupe.SessionID, s wire.Stop) error
 }
 
 // keep begins another process, which has the folder or not.
-func (w *world) keep(has bool) *Keeper {
+func (w *world) keep(has bool) *Keeper { return w.keepOn(blinking{w.s, w}, has) }
+
+// keepOn does so on records that do more.
+func (w *world) keepOn(records store.Records, has bool) *Keeper {
 	w.n++
 	p := process{world: w, has: has}
-	return Keep(w.t.Context(), Options{Records: blinking{w.s, w}, Trees: w, Users: w, Now: w.now,
+	return Keep(w.t.Context(), Options{Records: records, Trees: w, Users: w, Now: w.now,
 		Log:   slog.New(slog.DiscardHandler),
 		Owner: troupe.OwnerID(fmt.Sprint("p", w.n)), Host: p, As: func(c troupe.Caller) api.API {
 			return process{world: w, caller: c, has: has}

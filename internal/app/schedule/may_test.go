@@ -1,0 +1,66 @@
+package schedule
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// TestStopsAsWhoMay: the last run goes on where its user may not begin the one for which it would be stopped.
+func TestStopsAsWhoMay(t *testing.T) {
+	for name, change := range map[string]func(w *world){
+		"a viewer": func(w *world) { w.users["ann"] = troupe.RightViewer },
+		"removed":  func(w *world) { delete(w.users, "ann") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				w.set(wire.ScheduleTerms{When: minutes(10), Overlap: wire.OverlapCancel})
+				defer w.keep(true).Close()
+				pass(10*time.Minute + 2*time.Second)
+				w.want(1)
+				w.with(func() { change(w) })
+				pass(10 * time.Minute)
+				if got := w.stopped(); len(got) != 0 {
+					t.Errorf("stopped are %v", got)
+				}
+				if s := w.one(); !strings.Contains(s.Last.Why, "could not be stopped: ") || s.Queued != 0 {
+					t.Errorf("it is %+v", s)
+				}
+				w.with(func() { w.users["ann"] = troupe.RightOperator })
+				pass(10 * time.Minute)
+				if got := w.stopped(); len(got) != 1 {
+					t.Errorf("with the right again stopped are %v", got)
+				}
+			})
+		})
+	}
+}
+
+// TestNothingOwedToStopFor: a delivery waits, and no run is stopped for it, also by terms that none can be given.
+func TestNothingOwedToStopFor(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		secret := w.hook(wire.WebhookTerms{Overlap: wire.OverlapQueue})
+		k := w.keep(true)
+		w.delivers(w.signed(wire.SignedStandard, secret, "d1", `{"a":1}`))
+		pass(2 * time.Second)
+		w.delivers(w.signed(wire.SignedStandard, secret, "d2", `{"a":2}`))
+		k.Close()
+		r, p, err := w.hooks().read(t.Context(), "h")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Overlap = wire.OverlapCancel
+		if err := w.hooks().write(t.Context(), &r, p); err != nil {
+			t.Fatal(err)
+		}
+		w.stop = refusal("it stops for no one")
+		defer w.keep(true).Close()
+		pass(5 * time.Second)
+		w.over()
+		pass(2 * time.Second)
+		w.wantHooked(2)
+	})
+}
