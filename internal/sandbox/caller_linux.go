@@ -4,7 +4,6 @@ package sandbox
 
 import (
 	"bytes"
-	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -24,15 +23,18 @@ type who struct {
 	stranger bool // it is another user than this process
 }
 
-// umask is that of this process, which nothing here changes. The system applies it to what is made
-// here too.
-func umask() uint32 { return whoIs(os.Getpid()).umask }
+// umask is that of this process, which nothing here changes. The system applies it to what is made here too. It is read
+// of the thread that asks: the first one, by whose number the process goes, may be one that has a umask of its own
+// (binding.alone), and that one runs nothing else then.
+func umask() uint32 { return whoAt("thread-self").umask }
 
 // whoIs reads it. Of a process of which nothing can be read, nothing is known.
-func whoIs(pid int) who {
+func whoIs(pid int) who { return whoAt(strconv.Itoa(pid)) }
+
+func whoAt(name string) who {
 	w := who{umask: 0o77}
 	var buf [4096]byte
-	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/status", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open("/proc/"+name+"/status", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return w
 	}

@@ -37,10 +37,8 @@ func (i interposed) DeleteRecord(ctx context.Context, kind, key string, version 
 }
 
 // TestDeliveredAsItFails: a delivery that comes again at the moment at which it is noted that nothing could begin for
-// it
-// begins, if its sender is told so: whether the webhook's record has been read by then, or not, and where it was
-// refused
-// before it was claimed.
+// it begins, if its sender is told so: whether the webhook's record has been read by then, or not, and where it was
+// refused before it was claimed.
 func TestDeliveredAsItFails(t *testing.T) {
 	overOf := func(r store.Record) bool { // what came of the delivery is written
 		var v delivery
