@@ -269,7 +269,7 @@ func apart() map[string]string {
 		"note":         "holds what was made, and uses nothing",
 		"bindFor":      "a port that was granted or that the kernel picks",
 		"await":        "a socket that was bound by leave",
-		"whoIs":        "reads of the caller",
+		"whoAt":        "reads of the caller",
 	}
 }
 
