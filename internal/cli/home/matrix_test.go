@@ -83,7 +83,7 @@ func TestEveryOperationForEveryone(t *testing.T) {
 			told := map[string]string{}
 			for what, a := range w.theirs(o, own) {
 				out, p := ask(o, a, tokens[right])
-				lacks := out.status == http.StatusForbidden && strings.Contains(p.Detail, "this needs the right")
+				lacks := out.status == http.StatusForbidden && strings.Contains(p.Detail, "needs the right")
 				switch {
 				case !right.Covers(route.Needs):
 					if !lacks || !strings.Contains(p.Detail, string(route.Needs)) {
