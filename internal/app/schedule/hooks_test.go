@@ -496,6 +496,7 @@ func TestHookTerms(t *testing.T) {
 			"is no command":              func(t *wire.WebhookTerms) { t.Begin.Prompt = " /review {{a}}" },
 			"workflow takes nothing":     func(t *wire.WebhookTerms) { t.Begin.Agent = "workflow" },
 			"a limit of a day":           func(t *wire.WebhookTerms) { t.MaxRunsPerDay = -1 },
+			"webhook begins in a folder": func(t *wire.WebhookTerms) { t.Begin.Repo = "https://github.com/a/b" },
 			"webhook does not trust":     func(t *wire.WebhookTerms) { t.Begin.Trust = true },
 			"webhook begins new session": func(t *wire.WebhookTerms) { t.Begin.Resume = "x" },
 			"a webhook \"h\" already":    func(t *wire.WebhookTerms) { t.Version = 0 },

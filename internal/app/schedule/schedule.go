@@ -307,6 +307,9 @@ func checkBegin(kind string, t wire.ScheduleTerms) error {
 	case b.Resume != "" || b.Continue || b.Wake || b.Idle || b.Attended || b.Name != "" || b.Once != "":
 		return unusable("a "+kind+" begins new sessions, without a name, and no person sits by",
 			"Leave out what is about another session.")
+	case b.Repository != (wire.Repository{}):
+		return unusable("a "+kind+" begins in a folder of the server, not in a checkout of a repository",
+			"Leave out repo, ref, push and pull_request.")
 	case b.Trust:
 		return unusable("a "+kind+" does not trust a folder: it would trust what is there by then",
 			"Trust it now, with a run of yours.")
