@@ -263,7 +263,7 @@ func (h *Hooks) takeIn(ctx context.Context, p plan, id string, d wire.Delivery) 
 	if out.Ignored = payload.leavesOut(p.Hook.Only); out.Ignored != "" {
 		return out, nil
 	}
-	if p.Hook.Signed == wire.SignedGitHub {
+	if signatures()[p.Hook.Signed].bodyAlone {
 		if id, err = h.firstID(ctx, p, id, d.Body); err != nil {
 			return out, err
 		}
@@ -430,7 +430,7 @@ func (p plan) keys() string {
 // signed is what a delivery is known by for good: its body where the signature is over that alone, so that no id which
 // a stranger makes up begins another run, however long ago the first one was.
 func (p plan) signed(id string, body []byte) string {
-	if p.Hook.Signed == wire.SignedGitHub {
+	if signatures()[p.Hook.Signed].bodyAlone {
 		return "body\x00" + string(body)
 	}
 	return id
