@@ -67,6 +67,7 @@ type delivery struct {
 
 // HookOptions are what Hooks need to take deliveries.
 type HookOptions struct {
+	Users Users
 	// Mask hides secrets in what was delivered.
 	Mask func(string) string
 	// Note notes a delivery before it is taken, and end what came of it.
@@ -190,6 +191,9 @@ func (h *Hooks) told(ctx context.Context, p plan, has serving) (wire.Webhook, er
 		return wire.Webhook{WebhookTerms: wire.WebhookTerms{Name: p.Name, Version: p.Version}, Unserved: p.broken}, nil
 	}
 	at, err := h.standing(ctx, p, has)
+	if err == nil && at.unserved == "" {
+		at.unserved, err = h.refused(ctx, p)
+	}
 	return wire.Webhook{WebhookTerms: wire.WebhookTerms{Name: p.Name, Signed: p.Hook.Signed, Only: p.Hook.Only,
 		Begin: p.Begin, Overlap: p.Overlap, Zone: p.Zone, MaxRunsPerDay: p.MaxRunsPerDay,
 		MaxCostPerDay: p.MaxCostPerDay, Version: p.Version}, Address: wire.DeliveryPath(p.Name), By: p.By,
@@ -328,7 +332,7 @@ func (h *Hooks) hasRoom(ctx context.Context, p plan) error {
 	if err != nil {
 		return err
 	}
-	at, err := h.standing(ctx, p, has)
+	refused, err := h.refused(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -342,7 +346,9 @@ func (h *Hooks) hasRoom(ctx context.Context, p plan) error {
 		return err
 	case p.Paused != "":
 		return notNow("it takes no deliveries for the time being", troupe.ErrBlocked)
-	case at.unserved != "":
+	case refused != "":
+		return notNow("who set it up may begin nothing here any more", troupe.ErrBlocked)
+	case serving(has).unserved(p) != "":
 		return notNow("no process is there to begin it", troupe.ErrBlocked)
 	case why != "", p.MaxRunsPerDay > 0 && len(p.Today)+waits >= p.MaxRunsPerDay:
 		return notNow("no more may begin today", troupe.ErrCap)
@@ -350,6 +356,15 @@ func (h *Hooks) hasRoom(ctx context.Context, p plan) error {
 		return notNow("too many deliveries wait", troupe.ErrCap)
 	}
 	return nil
+}
+
+// refused is why a webhook's user may not begin now what it begins; "": they may.
+func (h *Hooks) refused(ctx context.Context, p plan) (why string, err error) {
+	_, err = mayAct(ctx, h.o.Users, p)
+	if no := refusal(""); errors.As(err, &no) {
+		return string(no), nil
+	}
+	return "", err
 }
 
 func notNow(why string, kind error) error {

@@ -40,7 +40,7 @@ func (b breaking) PutRecord(ctx context.Context, r store.Record) (int64, error) 
 func (w *world) hooks() *Hooks { return w.hooksOn(w.s) }
 
 func (w *world) hooksOn(records store.Records) *Hooks {
-	return NewHooks(records, w, w.now, HookOptions{Mask: func(s string) string {
+	return NewHooks(records, w, w.now, HookOptions{Users: w, Mask: func(s string) string {
 		return strings.ReplaceAll(s, "KEY",
 			"***")
 	},
@@ -271,8 +271,8 @@ func TestDeliveredAgain(t *testing.T) {
 				if got := w.hookNow(); got.RunsToday != n || got.Queued != 0 {
 					t.Errorf("it is %+v", got)
 				}
-				w.with(func() { w.users["ann"] = troupe.RightViewer })
 				failed := w.delivers(w.signed(kind, secret, "d4", `{"a":4}`))
+				w.with(func() { w.users["ann"] = troupe.RightViewer }) // behind the door
 				pass(2 * time.Second)
 				if got := w.hookNow().Deliveries[0]; got.State != "failed" ||
 					!strings.Contains(got.Why, "it takes the right") {

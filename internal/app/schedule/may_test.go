@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -63,4 +64,37 @@ func TestNothingOwedToStopFor(t *testing.T) {
 		pass(2 * time.Second)
 		w.wantHooked(2)
 	})
+}
+
+// TestRefusedAtTheDoor: what its webhook's user may not begin is not taken, and the webhook says so; with the right
+// again the same delivery is.
+func TestRefusedAtTheDoor(t *testing.T) {
+	for name, change := range map[string]func(w *world){
+		`it takes the right "operator", and ann has "viewer"`: func(w *world) { w.users["ann"] = troupe.RightViewer },
+		"ann is no user of this server any more":              func(w *world) { delete(w.users, "ann") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				secret := w.hook(wire.WebhookTerms{})
+				d := func() wire.Delivery { return w.signed(wire.SignedStandard, secret, "d1", `{"a":1}`) }
+				defer w.keep(true).Close()
+				w.with(func() { change(w) })
+				for range mostFailed + 1 {
+					out, err := w.hooks().Deliver(t.Context(), d())
+					if !errors.Is(err, troupe.ErrBlocked) || out != (wire.Delivered{}) ||
+						strings.Contains(err.Error(), "ann") {
+						t.Errorf("told is %+v, %v", out, err)
+					}
+					pass(2 * time.Second)
+				}
+				if got := w.hookNow(); got.Paused != "" || got.Unserved != name || len(got.Deliveries) != 0 {
+					t.Errorf("it is %+v", got)
+				}
+				w.with(func() { w.users["ann"] = troupe.RightOperator })
+				w.delivers(d())
+				pass(2 * time.Second)
+				w.wantHooked(1)
+			})
+		})
+	}
 }

@@ -192,6 +192,17 @@ func (s plans) refuseMany(ctx context.Context, by plan) error {
 // serving are the folders of each process that takes on what works there.
 type serving [][]string
 
+// unserved is why no process begins what a plan says; "": one does.
+func (has serving) unserved(p plan) string {
+	switch {
+	case slices.ContainsFunc(has, func(f []string) bool { return troupe.WithinAny(p.Begin.Cwd, f) }):
+		return ""
+	case len(has) > 0:
+		return "no process has the folder " + p.Begin.Cwd
+	}
+	return "no server is there (troupe serve, troupe worker)"
+}
+
 // tell tells of a plan as it stands now.
 func tell[T any](ctx context.Context, s plans, p plan, told func(context.Context, plan, serving) (T, error)) (out T,
 	err error) {
@@ -546,12 +557,7 @@ type standing struct {
 }
 
 func (s plans) standing(ctx context.Context, p plan, has serving) (out standing, err error) {
-	if !slices.ContainsFunc(has, func(f []string) bool { return troupe.WithinAny(p.Begin.Cwd, f) }) {
-		out.unserved = "no server is there (troupe serve, troupe worker)"
-		if len(has) > 0 {
-			out.unserved = "no process has the folder " + p.Begin.Cwd
-		}
-	}
+	out.unserved = has.unserved(p)
 	if out.last = p.Last; out.last != nil && out.last.Root != "" {
 		if _, out.last.Status, _, err = s.trees.Spent(ctx, out.last.Root); err != nil {
 			return out, err
