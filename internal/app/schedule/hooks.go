@@ -234,7 +234,7 @@ func stranger() error {
 // Deliver takes a delivery in. Once it has returned a session, that begins, whatever is killed.
 func (h *Hooks) Deliver(ctx context.Context, d wire.Delivery) (out wire.Delivered, err error) {
 	_, p, err := h.read(ctx, d.Hook)
-	if errors.Is(err, troupe.ErrNotFound) {
+	if errors.Is(err, troupe.ErrNotFound) || p.broken != "" {
 		p, err = plan{Hook: &hook{}}, nil // it is looked at as any other
 	}
 	if err != nil {

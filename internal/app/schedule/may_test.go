@@ -98,3 +98,27 @@ func TestRefusedAtTheDoor(t *testing.T) {
 		})
 	}
 }
+
+// TestBrokenHasNoSenders: who delivers to a webhook whose record cannot be read is told what any stranger is.
+func TestBrokenHasNoSenders(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		secret := w.hook(wire.WebhookTerms{})
+		r, err := w.s.Record(t.Context(), kindHook, "h")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Value = append([]byte(`{"zone":7,`), r.Value[1:]...) // all else can be read
+		if _, err := w.s.PutRecord(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		for name, d := range map[string]wire.Delivery{
+			"a stranger": {Hook: "h", Body: []byte("{}")},
+			"its sender": w.signed(wire.SignedStandard, secret, "d1", `{"a":1}`),
+		} {
+			if out, err := w.hooks().Deliver(t.Context(), d); err == nil || err.Error() != stranger().Error() ||
+				out != (wire.Delivered{}) {
+				t.Errorf("%s is told %+v, %v", name, out, err)
+			}
+		}
+	})
+}
