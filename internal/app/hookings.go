@@ -12,7 +12,8 @@ type webhooks struct{ bound }
 
 // HooksOf are the webhooks of a home. What is delivered to them is noted.
 func HooksOf(a *App) *schedule.Hooks {
-	return schedule.NewHooks(a.db, spending{standings{a}}, a.env.Now, schedule.HookOptions{Mask: a.Mask,
+	return schedule.NewHooks(a.db, spending{standings{a}}, a.env.Now, schedule.HookOptions{Users: PeopleOf(a),
+		Mask: a.Mask,
 		Note: func(ctx context.Context, by string, d wire.Delivery, id string) (func(context.Context, error), error) {
 			return ActsOf(a).Begin(ctx, wire.Act{By: by, Verb: wire.DeliverRoute, About: d.Hook, With: id})
 		}})

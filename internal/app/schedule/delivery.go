@@ -33,26 +33,47 @@ const (
 	mostAll  = 128 << 10
 )
 
+// signature is how the senders of a webhook show that they know its secret.
+type signature struct {
+	// verify reports whether a sender does, and which id it gives.
+	verify func(h *hook, d wire.Delivery, now time.Time) (id string, ok bool)
+	// bodyAlone: what is signed is the body, so that it holds under every id.
+	bodyAlone bool
+}
+
+// signatures are all of wire.Signatures.
+func signatures() map[wire.Signature]signature {
+	return map[wire.Signature]signature{
+		wire.SignedStandard: {verify: (*hook).standard},
+		wire.SignedGitHub:   {verify: (*hook).github, bodyAlone: true},
+		wire.SignedGitLab:   {verify: (*hook).gitlab},
+	}
+}
+
 // verify reports whether who sends a delivery knows the secret, and says by which id it knows the delivery. A webhook
-// without a secret has no senders; it takes as long to say so.
+// without a secret, or of a signature that is not known here, has no senders; it takes as long to say so.
 func (h *hook) verify(d wire.Delivery, now time.Time) (id string, ok bool) {
 	body := sha256.Sum256(d.Body)
-	switch h.Signed {
-	case wire.SignedGitHub:
-		given, _ := strings.CutPrefix(d.Header.Get("X-Hub-Signature-256"), "sha256=")
-		sig, err := hex.DecodeString(given)
-		id, ok = d.Header.Get("X-GitHub-Delivery"), hmac.Equal(sig, sign([]byte(h.Secret), d.Body)) && err == nil
-	case wire.SignedGitLab:
-		given, want := sha256.Sum256([]byte(d.Header.Get("X-Gitlab-Token"))), sha256.Sum256([]byte(h.Secret))
-		id = cmp.Or(d.Header.Get("Idempotency-Key"), d.Header.Get("X-Gitlab-Event-UUID"))
-		ok = subtle.ConstantTimeCompare(given[:], want[:]) == 1
-	default:
-		id, ok = h.standard(d, now)
+	s, known := signatures()[h.Signed]
+	if !known {
+		s = signatures()[wire.SignedStandard]
 	}
-	if id == "" || len(id) > mostID {
+	if id, ok = s.verify(h, d, now); id == "" || len(id) > mostID {
 		id = "sha256:" + hex.EncodeToString(body[:])
 	}
-	return strings.ToValidUTF8(id, "?"), ok && h.Secret != ""
+	return strings.ToValidUTF8(id, "?"), ok && known && h.Secret != ""
+}
+
+func (h *hook) github(d wire.Delivery, _ time.Time) (id string, ok bool) {
+	given, _ := strings.CutPrefix(d.Header.Get("X-Hub-Signature-256"), "sha256=")
+	sig, err := hex.DecodeString(given)
+	return d.Header.Get("X-GitHub-Delivery"), hmac.Equal(sig, sign([]byte(h.Secret), d.Body)) && err == nil
+}
+
+func (h *hook) gitlab(d wire.Delivery, _ time.Time) (id string, ok bool) {
+	given, want := sha256.Sum256([]byte(d.Header.Get("X-Gitlab-Token"))), sha256.Sum256([]byte(h.Secret))
+	return cmp.Or(d.Header.Get("Idempotency-Key"), d.Header.Get("X-Gitlab-Event-UUID")),
+		subtle.ConstantTimeCompare(given[:], want[:]) == 1
 }
 
 // standard verifies what is signed as Standard Webhooks says: the id, the time and the body.

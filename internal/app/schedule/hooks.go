@@ -67,6 +67,7 @@ type delivery struct {
 
 // HookOptions are what Hooks need to take deliveries.
 type HookOptions struct {
+	Users Users
 	// Mask hides secrets in what was delivered.
 	Mask func(string) string
 	// Note notes a delivery before it is taken, and end what came of it.
@@ -190,6 +191,9 @@ func (h *Hooks) told(ctx context.Context, p plan, has serving) (wire.Webhook, er
 		return wire.Webhook{WebhookTerms: wire.WebhookTerms{Name: p.Name, Version: p.Version}, Unserved: p.broken}, nil
 	}
 	at, err := h.standing(ctx, p, has)
+	if err == nil && at.unserved == "" {
+		at.unserved, err = h.refused(ctx, p)
+	}
 	return wire.Webhook{WebhookTerms: wire.WebhookTerms{Name: p.Name, Signed: p.Hook.Signed, Only: p.Hook.Only,
 		Begin: p.Begin, Overlap: p.Overlap, Zone: p.Zone, MaxRunsPerDay: p.MaxRunsPerDay,
 		MaxCostPerDay: p.MaxCostPerDay, Version: p.Version}, Address: wire.DeliveryPath(p.Name), By: p.By,
@@ -230,7 +234,7 @@ func stranger() error {
 // Deliver takes a delivery in. Once it has returned a session, that begins, whatever is killed.
 func (h *Hooks) Deliver(ctx context.Context, d wire.Delivery) (out wire.Delivered, err error) {
 	_, p, err := h.read(ctx, d.Hook)
-	if errors.Is(err, troupe.ErrNotFound) {
+	if errors.Is(err, troupe.ErrNotFound) || p.broken != "" {
 		p, err = plan{Hook: &hook{}}, nil // it is looked at as any other
 	}
 	if err != nil {
@@ -263,7 +267,7 @@ func (h *Hooks) takeIn(ctx context.Context, p plan, id string, d wire.Delivery) 
 	if out.Ignored = payload.leavesOut(p.Hook.Only); out.Ignored != "" {
 		return out, nil
 	}
-	if p.Hook.Signed == wire.SignedGitHub {
+	if signatures()[p.Hook.Signed].bodyAlone {
 		if id, err = h.firstID(ctx, p, id, d.Body); err != nil {
 			return out, err
 		}
@@ -328,7 +332,7 @@ func (h *Hooks) hasRoom(ctx context.Context, p plan) error {
 	if err != nil {
 		return err
 	}
-	at, err := h.standing(ctx, p, has)
+	refused, err := h.refused(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -342,7 +346,9 @@ func (h *Hooks) hasRoom(ctx context.Context, p plan) error {
 		return err
 	case p.Paused != "":
 		return notNow("it takes no deliveries for the time being", troupe.ErrBlocked)
-	case at.unserved != "":
+	case refused != "":
+		return notNow("who set it up may begin nothing here any more", troupe.ErrBlocked)
+	case serving(has).unserved(p) != "":
 		return notNow("no process is there to begin it", troupe.ErrBlocked)
 	case why != "", p.MaxRunsPerDay > 0 && len(p.Today)+waits >= p.MaxRunsPerDay:
 		return notNow("no more may begin today", troupe.ErrCap)
@@ -350,6 +356,15 @@ func (h *Hooks) hasRoom(ctx context.Context, p plan) error {
 		return notNow("too many deliveries wait", troupe.ErrCap)
 	}
 	return nil
+}
+
+// refused is why a webhook's user may not begin now what it begins; "": they may.
+func (h *Hooks) refused(ctx context.Context, p plan) (why string, err error) {
+	_, err = mayAct(ctx, h.o.Users, p)
+	if no := refusal(""); errors.As(err, &no) {
+		return string(no), nil
+	}
+	return "", err
 }
 
 func notNow(why string, kind error) error {
@@ -430,7 +445,7 @@ func (p plan) keys() string {
 // signed is what a delivery is known by for good: its body where the signature is over that alone, so that no id which
 // a stranger makes up begins another run, however long ago the first one was.
 func (p plan) signed(id string, body []byte) string {
-	if p.Hook.Signed == wire.SignedGitHub {
+	if signatures()[p.Hook.Signed].bodyAlone {
 		return "body\x00" + string(body)
 	}
 	return id

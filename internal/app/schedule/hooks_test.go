@@ -40,7 +40,7 @@ func (b breaking) PutRecord(ctx context.Context, r store.Record) (int64, error) 
 func (w *world) hooks() *Hooks { return w.hooksOn(w.s) }
 
 func (w *world) hooksOn(records store.Records) *Hooks {
-	return NewHooks(records, w, w.now, HookOptions{Mask: func(s string) string {
+	return NewHooks(records, w, w.now, HookOptions{Users: w, Mask: func(s string) string {
 		return strings.ReplaceAll(s, "KEY",
 			"***")
 	},
@@ -200,6 +200,27 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
+// TestSignaturesAreKnown: each signature that a webhook may have is checked in a way of its own, and what has another
+// one, which a newer process may have written, has no senders.
+func TestSignaturesAreKnown(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		for _, kind := range wire.Signatures() {
+			if signatures()[kind].verify == nil {
+				t.Errorf("%s is checked by nothing", kind)
+			}
+		}
+		if got := len(signatures()); got != len(wire.Signatures()) {
+			t.Errorf("there are %d", got)
+		}
+		h := hook{Signed: "of-tomorrow", Secret: NewSecret()}
+		for _, kind := range wire.Signatures() {
+			if id, ok := h.verify(w.signed(kind, h.Secret, "d1", "{}"), w.now()); ok {
+				t.Errorf("signed as %s it is %s's", kind, id)
+			}
+		}
+	})
+}
+
 // wantHooked is how many runs have begun for deliveries.
 func (w *world) wantHooked(n int) {
 	w.t.Helper()
@@ -228,7 +249,7 @@ func TestDeliveredAgain(t *testing.T) {
 					t.Errorf("when it has begun: %+v", again)
 				}
 				other := w.delivers(d("d2"))
-				if same := other.Session == first.Session; same != (kind == wire.SignedGitHub) {
+				if same := other.Session == first.Session; same != signatures()[kind].bodyAlone {
 					t.Errorf("the same body under another id: %+v", other)
 				}
 				var all sync.WaitGroup
@@ -243,15 +264,15 @@ func TestDeliveredAgain(t *testing.T) {
 				all.Wait()
 				pass(time.Minute)
 				n := 3
-				if kind == wire.SignedGitHub {
+				if signatures()[kind].bodyAlone {
 					n = 2
 				}
 				w.wantHooked(n)
 				if got := w.hookNow(); got.RunsToday != n || got.Queued != 0 {
 					t.Errorf("it is %+v", got)
 				}
-				w.with(func() { w.users["ann"] = troupe.RightViewer })
 				failed := w.delivers(w.signed(kind, secret, "d4", `{"a":4}`))
+				w.with(func() { w.users["ann"] = troupe.RightViewer }) // behind the door
 				pass(2 * time.Second)
 				if got := w.hookNow().Deliveries[0]; got.State != "failed" ||
 					!strings.Contains(got.Why, "it takes the right") {
@@ -496,6 +517,7 @@ func TestHookTerms(t *testing.T) {
 			"is no command":              func(t *wire.WebhookTerms) { t.Begin.Prompt = " /review {{a}}" },
 			"workflow takes nothing":     func(t *wire.WebhookTerms) { t.Begin.Agent = "workflow" },
 			"a limit of a day":           func(t *wire.WebhookTerms) { t.MaxRunsPerDay = -1 },
+			"webhook begins in a folder": func(t *wire.WebhookTerms) { t.Begin.Repo = "https://github.com/a/b" },
 			"webhook does not trust":     func(t *wire.WebhookTerms) { t.Begin.Trust = true },
 			"webhook begins new session": func(t *wire.WebhookTerms) { t.Begin.Resume = "x" },
 			"a webhook \"h\" already":    func(t *wire.WebhookTerms) { t.Version = 0 },

@@ -192,6 +192,17 @@ func (s plans) refuseMany(ctx context.Context, by plan) error {
 // serving are the folders of each process that takes on what works there.
 type serving [][]string
 
+// unserved is why no process begins what a plan says; "": one does.
+func (has serving) unserved(p plan) string {
+	switch {
+	case slices.ContainsFunc(has, func(f []string) bool { return troupe.WithinAny(p.Begin.Cwd, f) }):
+		return ""
+	case len(has) > 0:
+		return "no process has the folder " + p.Begin.Cwd
+	}
+	return "no server is there (troupe serve, troupe worker)"
+}
+
 // tell tells of a plan as it stands now.
 func tell[T any](ctx context.Context, s plans, p plan, told func(context.Context, plan, serving) (T, error)) (out T,
 	err error) {
@@ -307,6 +318,9 @@ func checkBegin(kind string, t wire.ScheduleTerms) error {
 	case b.Resume != "" || b.Continue || b.Wake || b.Idle || b.Attended || b.Name != "" || b.Once != "":
 		return unusable("a "+kind+" begins new sessions, without a name, and no person sits by",
 			"Leave out what is about another session.")
+	case b.Repository != (wire.Repository{}):
+		return unusable("a "+kind+" begins in a folder of the server, not in a checkout of a repository",
+			"Leave out repo, ref, push and pull_request.")
 	case b.Trust:
 		return unusable("a "+kind+" does not trust a folder: it would trust what is there by then",
 			"Trust it now, with a run of yours.")
@@ -543,12 +557,7 @@ type standing struct {
 }
 
 func (s plans) standing(ctx context.Context, p plan, has serving) (out standing, err error) {
-	if !slices.ContainsFunc(has, func(f []string) bool { return troupe.WithinAny(p.Begin.Cwd, f) }) {
-		out.unserved = "no server is there (troupe serve, troupe worker)"
-		if len(has) > 0 {
-			out.unserved = "no process has the folder " + p.Begin.Cwd
-		}
-	}
+	out.unserved = has.unserved(p)
 	if out.last = p.Last; out.last != nil && out.last.Root != "" {
 		if _, out.last.Status, _, err = s.trees.Spent(ctx, out.last.Root); err != nil {
 			return out, err

@@ -1092,6 +1092,10 @@ func TestRefusedTerms(t *testing.T) {
 			"begins new sessions":   func(s *wire.ScheduleTerms) { s.Begin.Resume = "main" },
 			"without a name":        func(s *wire.ScheduleTerms) { s.Begin.Name = "x" },
 			"does not trust":        func(s *wire.ScheduleTerms) { s.Begin.Trust = true },
+			"not in a checkout":     func(s *wire.ScheduleTerms) { s.Begin.Repo = "https://github.com/a/b" },
+			"schedule begins in a ": func(s *wire.ScheduleTerms) { s.Begin.Ref = "main" },
+			"of the server, not":    func(s *wire.ScheduleTerms) { s.Begin.Push = true },
+			"begins in a folder of": func(s *wire.ScheduleTerms) { s.Begin.PullRequest = true },
 			"is too large":          func(s *wire.ScheduleTerms) { s.Begin.Prompt = strings.Repeat("x", mostTerms) },
 			"too large for":         func(s *wire.ScheduleTerms) { s.Begin.Images = make([]troupe.Image, 1) },
 		} {

@@ -88,7 +88,7 @@ troupe schedule add release --at "2026-12-01 09:00" --allowed-tools 'Bash(make *
 // byItself makes of a command with the flags of a run one that adds what begins by itself under a name.
 func byItself(cmd *cobra.Command, noun string, name *string, runs *int, cost *float64, replace *bool) {
 	without(cmd, noun+" add", "print", "input-format", "output-format", "output-schema", "continue", "resume",
-		"take-over", "name", "trust", "quiet", "verbose", "teammate-mode")
+		"take-over", "name", "trust", "quiet", "verbose", "teammate-mode", "repo", "ref", "push", "pull-request")
 	fs := cmd.Flags()
 	fs.IntVar(runs, "max-runs-per-day", 0, "Begin at most this many on a day (default: no limit)")
 	fs.Float64Var(cost, "max-cost-per-day", 0, "Dollars that the runs of a day may cost together (default: no limit)")
