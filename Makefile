@@ -17,8 +17,8 @@ BENCHARGS     ?=
 BENCHJSON     ?= bin/bench.json
 # The packages that a run with -short tests only in part, the longest first. They run whole without the
 # race detector, under which they would take five to ten times as long.
-WHOLE         := ./internal/e2e ./internal/sandbox ./internal/sim ./internal/app ./internal/store/sqlite \
-	./internal/workspace/worktree ./internal/hidden ./internal/session ./internal/model/openai ./internal/model/anthropic \
+WHOLE         := ./internal/e2e ./internal/workspace/worktree ./internal/sandbox ./internal/app ./internal/sim \
+	./internal/session ./internal/store/sqlite ./internal/hidden ./internal/front ./internal/model/openai ./internal/model/anthropic \
 	./internal/tool/search ./internal/tool/web ./scripts/demoserver
 # Those of them in which the race detector may find something, and all others; the longest first here too.
 RACED          = $(filter-out %/e2e %/archtest,$(WHOLE)) $$($(GO) list ./... | grep -vE '/internal/(e2e|archtest)$$')

@@ -31,7 +31,7 @@ func (b *bench) away(ws troupe.Workspace) (Away, []byte) {
 // TestAway: a workspace that goes to another home is made there as it was, beside a repository that has none of what it
 // builds on.
 func TestAway(t *testing.T) {
-	b, other := newBench(t), newBench(t)
+	b, other := newRaced(t), newRaced(t)
 	ws := b.made("sleeper")
 	b.work(ws)
 	put(t, filepath.Join(ws.Top, "a.txt"), "stashed\n")

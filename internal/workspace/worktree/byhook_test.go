@@ -173,6 +173,7 @@ func TestByHookRefused(t *testing.T) {
 
 // TestByHookKilled ends the process at every step of the making, and does it again.
 func TestByHookKilled(t *testing.T) {
+	whole(t)
 	for at := 1; ; at++ {
 		done := false
 		t.Run(fmt.Sprint(at), func(t *testing.T) {

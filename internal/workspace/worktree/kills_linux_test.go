@@ -388,11 +388,8 @@ rm -f $pipe
 func TestReallyKilled(t *testing.T) {
 	t.Parallel()
 	kills := 50
-	switch {
-	case os.Getenv(allWorktrees) != "":
+	if os.Getenv(allWorktrees) != "" {
 		kills = 200
-	case testing.Short():
-		kills = 5
 	}
 	seed := randv2.Uint64()
 	if s, err := strconv.ParseUint(os.Getenv("TROUPE_KILLS_SEED"), 10, 64); err == nil {
@@ -413,7 +410,7 @@ func TestReallyKilled(t *testing.T) {
 		}
 		return ""
 	}
-	for n := 0; n < kills || !testing.Short() && missed() != "" && n < 2*kills+100; n++ {
+	for n := 0; n < kills || missed() != "" && n < 2*kills+100; n++ {
 		want := ""
 		if n >= kills {
 			want = missed()
@@ -440,7 +437,7 @@ func TestReallyKilled(t *testing.T) {
 		}
 	}
 	t.Logf("killed in: %v; repositories of agents that were looked at: %d", hit, agents)
-	if phase := missed(); !testing.Short() && phase != "" || agents == 0 {
+	if phase := missed(); phase != "" || agents == 0 {
 		t.Errorf("no kill in %q; %d repositories of agents", phase, agents)
 	}
 	b.allThere()

@@ -49,7 +49,7 @@ func TestLookingGivesUp(t *testing.T) {
 
 // TestCallersAreOneRepository: of two linked trees of one repository one alone is written to at a time.
 func TestCallersAreOneRepository(t *testing.T) {
-	b := newBench(t)
+	b := newRaced(t)
 	linked := filepath.Join(b.home, "linked")
 	b.git(b.dir, "worktree", "add", "-q", linked)
 	callers := make([]*caller, 2)

@@ -84,7 +84,7 @@ func TestPains28(t *testing.T) {
 	if testing.Short() {
 		many = 8
 	}
-	c := &crowd{bench: newBench(t), lines: make([][]string, many)}
+	c := &crowd{bench: newRaced(t), lines: make([][]string, many)}
 	c.keepers = []*Keeper{c.k, c.keeper()}
 	all := make([]troupe.Workspace, many)
 	for i := range many {

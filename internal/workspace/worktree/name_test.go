@@ -137,7 +137,7 @@ func TestTaken(t *testing.T) {
 
 // TestOneName: of processes that want one name at once, one has it, and the others are told which session that is.
 func TestOneName(t *testing.T) {
-	b := newBench(t)
+	b := newRaced(t)
 	works := make([]troupe.Workspace, 4)
 	errs := make([]error, len(works))
 	for i := range works {

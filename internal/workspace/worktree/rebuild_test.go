@@ -11,7 +11,7 @@ import (
 func TestRebuilt(t *testing.T) {
 	for _, way := range []string{"on its branch", "detached", "on another branch", "while it rebases"} {
 		t.Run(way, func(t *testing.T) {
-			b := newBench(t)
+			b := newRaced(t)
 			ws := b.made("again")
 			b.work(ws)
 			b.git(ws.Top, "tag", "-am", "mine", "v1")

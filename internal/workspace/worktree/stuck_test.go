@@ -11,6 +11,7 @@ import (
 // TestPruneOfTheUnmade: whatever a making that came to no end has left, in whatever state a frozen git left the keeper,
 // can be removed, and made anew.
 func TestPruneOfTheUnmade(t *testing.T) {
+	whole(t)
 	for at := 1; ; at++ {
 		done := false
 		for what, harm := range map[string]func(repo string) error{

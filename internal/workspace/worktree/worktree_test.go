@@ -26,7 +26,23 @@ type bench struct {
 	given []*os.File
 }
 
+// whole leaves a test out of the run with the race detector: what git does is the same there, and takes minutes.
+func whole(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("without -short it runs")
+	}
+}
+
+// newBench is a repository and what keeps its worktrees, for tests of one goroutine.
 func newBench(t testing.TB) *bench {
+	t.Helper()
+	whole(t)
+	return newRaced(t)
+}
+
+// newRaced is newBench for tests in which goroutines meet, in themselves or in what they call.
+func newRaced(t testing.TB) *bench {
 	t.Helper()
 	b := &bench{t: t}
 	b.begin()
