@@ -25,6 +25,9 @@ RACED          = $(filter-out %/e2e %/archtest,$(WHOLE)) $$($(GO) list ./... | g
 # For both runs of `make test`, such as -count=1; and how often test-soak makes them.
 TESTFLAGS     ?=
 N             ?= 20
+# What `make torture` does, and SEED draws it again.
+KILLS         ?= 100
+AGENTS        ?= 300
 # How the picture in the README is taken.
 PICTURE       ?= docs/demo.svg
 COLUMNS_SHOWN ?= 100
@@ -44,7 +47,7 @@ RACE     = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 UNRACED := -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc/...=-race=false
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo demo-server test test-whole test-raced test-skipped test-soak test-long test-projects test-corpus test-tmux test-mcp test-postgres fmt lint bench fuzz picture loc clean
+.PHONY: help build demo demo-server test test-whole test-raced test-skipped test-soak test-long test-projects test-corpus test-tmux test-mcp test-postgres torture fmt lint bench fuzz picture loc clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
@@ -121,6 +124,14 @@ test-postgres: build ## sessions in a real PostgreSQL server, which is installed
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || apt-get install -y -qq postgresql
 	$(GO) test ./internal/store/postgres -count 1
 	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe $(GO) test ./internal/e2e -run '^TestScriptsPostgres' -count 1
+
+# KEEP=DIR keeps all of a run that fails. A short one is in `make test`: TestTorture.
+torture: N = 1
+torture: build ## three workers and a server on PostgreSQL are killed, stopped and cut off under 300 agents (KILLS, AGENTS, N, SEED)
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
+		{ echo 'no PostgreSQL: NOTHING is tortured (Debian: apt install postgresql)' >&2; exit 1; }
+	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe $(if $(SEED),TROUPE_E2E_SEED=$(SEED)) $(GO) test -count $(N) -timeout 4h ./internal/e2e \
+		-run '^TestTorture$$' -v -args -kills $(KILLS) -agents $(AGENTS) $(if $(KEEP),-keep $(abspath $(KEEP)))
 
 fmt: ## gofmt, and lines of more than 120 columns wrapped
 	@git ls-files -z --cached --others --exclude-standard '*.go' | grep -zv '/testdata/' | xargs -0 $(GO) run ./scripts/wrap

@@ -171,6 +171,7 @@ func (a machine) waiting(ctx context.Context, c *wire.Diagnosis) error {
 	}
 	err := a.app.trees.store.View(ctx, func(r store.Reader) error {
 		list, err := r.Sessions(store.Filter{Status: troupe.Waiting, Waiting: troupe.WaitModel})
+		c.Waiting = []wire.WaitingSession{}
 		for _, s := range list {
 			if s.Error != "" && s.AsleepAt.IsZero() {
 				c.Waiting = append(c.Waiting, wire.WaitingSession{ID: s.ID, Model: s.Model, Why: s.Error,

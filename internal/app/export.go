@@ -98,6 +98,9 @@ type exporting struct {
 func (x *exporting) all(ctx context.Context, t Tree) error {
 	root, seq := t.Sessions[0], int64(0)
 	err := x.a.trees.store.View(ctx, func(r store.Reader) error {
+		if len(x.stage.Sessions) > 0 { // half of it is on the disk
+			return fmt.Errorf("the database went away meanwhile: %w", troupe.ErrUnavailable)
+		}
 		now, err := r.Session(root.ID)
 		if err != nil {
 			return err

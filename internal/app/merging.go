@@ -173,6 +173,7 @@ func (m merger) find(env tool.Env, name string) (row worktree.Row, into worktree
 // named are the agents of a session's tree that have a name.
 func (m merger) named(s troupe.Session, name string) (ids []troupe.SessionID, err error) {
 	err = m.app.trees.store.View(m.guard.ctx(), func(r store.Reader) error {
+		ids = nil
 		list, err := r.Sessions(store.Filter{Root: s.Root, Name: name})
 		for _, one := range list {
 			ids = append(ids, one.ID)

@@ -36,6 +36,7 @@ func (a sessions) Find(ctx context.Context, ref, cwd string) (wire.Session, erro
 	var sum troupe.Tree
 	var lease troupe.Lease
 	err = a.app.trees.store.View(ctx, func(r store.Reader) error {
+		path = s
 		for name = displayName(path); path.Parent != ""; name = displayName(path) + "/" + name {
 			var err error
 			if path, err = r.Session(path.Parent); err != nil {

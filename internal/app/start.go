@@ -103,9 +103,6 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 		deps.Tools, deps.Replay, deps.Governor = replayTools(deps.Tools, p), p, nil
 		deps.Workspaces = played{p}
 	}
-	if served == nil {
-		deps.LookEvery = lookEvery
-	}
 	e.hub = session.New(deps)
 	observe(a.env.Metrics, e.hub, lanes)
 	a.engine.Store(e)
@@ -114,10 +111,8 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 	return e, nil
 }
 
-// lookEvery is how often a process that others cannot reach looks for mail that was left in the home.
-const lookEvery = 2 * time.Second
-
-// pulseEvery is how long a process that was frozen goes on, once it wakes, with a tree that another has taken over.
+// pulseEvery is how long a process that was frozen goes on, once it wakes, with a tree that another has taken over, and
+// how soon it hears what others have left in the database.
 const pulseEvery = time.Second
 
 // serve opens the socket by which other processes reach what runs here. Without one the run

@@ -80,7 +80,7 @@ func (a sessions) Team(ctx context.Context, id troupe.SessionID) (wire.Team, err
 		if err != nil || root.Team == nil {
 			return err
 		}
-		out.Name, out.Description = root.Team.Name, root.Team.Description
+		out.Name, out.Description, out.Members = root.Team.Name, root.Team.Description, []wire.Teammate{}
 		for _, s := range t.Sessions {
 			if s.ID != root.Session.ID && (s.Parent != root.Session.ID || s.Team != out.Name) {
 				continue

@@ -85,6 +85,31 @@ func TestTriesAtOnce(t *testing.T) {
 	})
 }
 
+// TestFirstCallsAtOnce: of calls that come at once with a token which is not known yet, as behind a restart, one looks
+// it up; what comes of it holds for all, also that the database does not answer.
+func TestFirstCallsAtOnce(t *testing.T) {
+	t.Parallel()
+	for down, want := range map[bool]int{false: http.StatusNoContent, true: http.StatusServiceUnavailable} {
+		synctest.Test(t, func(t *testing.T) {
+			k := &slowKeys{}
+			k.down.Store(down)
+			h := doorOf(k)
+			var all sync.WaitGroup
+			for range 10 * strangerBurst {
+				all.Go(func() {
+					if status := visit(t, h, "GET", "/v1/me", "viewer", "10.0.0.1"); status != want {
+						t.Errorf("%d, want %d", status, want)
+					}
+				})
+			}
+			all.Wait()
+			if n := k.asked.Load(); down && n != 1 {
+				t.Errorf("it was looked up %d times", n)
+			}
+		})
+	}
+}
+
 // TestNeighbours: who has been let in within the hour is let in, whatever their address has used up; a token that is
 // good uses up nothing, and one that has become wrong is a stranger's.
 func TestNeighbours(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/troupe-dev/troupe/internal/wire"
+
 	"golang.org/x/time/rate"
 )
 
@@ -94,4 +96,39 @@ func (k *known) add(secret string, while time.Duration) {
 		delete(k.until, old)
 	}
 	k.until[sha256.Sum256([]byte(secret))] = time.Now().Add(while)
+}
+
+// lookups are those of tokens that are not known, one of each at once.
+type lookups struct {
+	mu sync.Mutex
+	of map[[sha256.Size]byte]*lookup
+}
+
+type lookup struct {
+	done    chan struct{}
+	problem *wire.Problem // once it is done; nil: the token is good
+}
+
+// begin reports whether the caller is the first, who looks the token up and says what came of it by end.
+func (l *lookups) begin(secret string) (of *lookup, first bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key := sha256.Sum256([]byte(secret))
+	if of = l.of[key]; of != nil {
+		return of, false
+	}
+	if l.of == nil {
+		l.of = make(map[[sha256.Size]byte]*lookup)
+	}
+	of = &lookup{done: make(chan struct{})}
+	l.of[key] = of
+	return of, true
+}
+
+func (l *lookups) end(secret string, of *lookup, p *wire.Problem) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.of, sha256.Sum256([]byte(secret)))
+	of.problem = p
+	close(of.done)
 }

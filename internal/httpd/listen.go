@@ -130,6 +130,7 @@ type door struct {
 	// strangers are the addresses that come with wrong tokens, and logins those that log in.
 	strangers, logins, users, deliveries *limits
 	known                                *known
+	lookups                              lookups
 }
 
 func newDoor(at Address, keys Keys, local bool) *door {
@@ -200,14 +201,35 @@ func (d *door) delivers(r *http.Request) bool {
 	return r.Method == route.Method && ok && also && name != "" && !strings.Contains(name, "/")
 }
 
-// whose looks a token up. Until it is known to be good it counts as a wrong one of its address, so that no more are
+// whose says who calls. Of calls that come at once with a token that is not known, as all do behind a restart, one
+// looks it up.
+func (d *door) whose(r *http.Request, secret, from string) (c troupe.Caller, p *wire.Problem) {
+	for !d.known.has(secret) {
+		l, first := d.lookups.begin(secret)
+		if first {
+			defer func() { d.lookups.end(secret, l, p) }()
+			return d.lookUp(r, secret, from, false)
+		}
+		select {
+		case <-l.done:
+			if l.problem != nil && l.problem.Status == http.StatusServiceUnavailable {
+				same := *l.problem
+				return troupe.Caller{}, &same
+			}
+		case <-r.Context().Done():
+			return troupe.Caller{}, unreachable(d.at.Log, r.Context().Err())
+		}
+	}
+	return d.lookUp(r, secret, from, true)
+}
+
+// lookUp looks a token up. Until it is known to be good it counts as a wrong one of its address, so that no more are
 // looked up at once either; who was let in before is kept out by no neighbour.
-func (d *door) whose(r *http.Request, secret, from string) (troupe.Caller, *wire.Problem) {
+func (d *door) lookUp(r *http.Request, secret, from string, known bool) (troupe.Caller, *wire.Problem) {
 	keys := d.keys
 	if d.at.Lookers != nil && r.Method == http.MethodGet && r.URL.Path == metricsPath {
 		keys = d.at.Lookers
 	}
-	known := d.known.has(secret)
 	if !known && !d.strangers.take(from) {
 		return troupe.Caller{}, much(r, "too_many_wrong_tokens",
 			"there were too many calls with wrong tokens from "+from)

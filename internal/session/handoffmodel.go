@@ -159,6 +159,7 @@ func (hd *handing) reserved(name string) troupe.Reservation {
 func checkByModel(ctx context.Context, h *Hub, id troupe.SessionID, q HandoffAsking) troupe.Verdict {
 	var told transcript
 	err := h.d.Store.View(ctx, func(r store.Reader) error {
+		told = transcript{}
 		for from := int64(0); ; {
 			events, err := r.Events(id, from, logPage)
 			if err != nil {

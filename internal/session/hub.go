@@ -122,10 +122,8 @@ type Deps struct {
 		cost troupe.Money, err error)
 
 	Governor Governor // nil: every call goes at once
-	// LookEvery is how often a process that others cannot reach looks for mail that they have left
-	// in the home for a tree that it hosts; 0: they can.
-	LookEvery time.Duration
-	// PulseEvery is how often a tree looks whether another process has taken it over; 0: at its next commit.
+	// PulseEvery is how often a tree looks whether another process has taken it over, or left mail for it; 0: only the
+	// first, and at its next commit.
 	PulseEvery time.Duration
 	// Keep stores what files of a tree held before they were changed.
 	Keep func(root troupe.SessionID, content []byte) (hash string, err error)

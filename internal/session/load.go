@@ -405,7 +405,6 @@ func (t *tree) replace(got adopted) {
 	if t.live == 0 {
 		awaitPerson(t)
 	}
-	t.keepLooking()
 	t.keepPulse()
 }
 
@@ -415,6 +414,5 @@ func (t *tree) begin(st *turn.State, roles Roles) {
 	defer t.mu.Unlock()
 	t.up, t.since, t.caps, t.run = true, t.h.d.Now(), st.Caps, st.Settings
 	t.roles.replace(t.h, roles)
-	t.keepLooking()
 	t.keepPulse()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store"
@@ -170,49 +171,42 @@ func (t *tree) send(ctx context.Context, build func(tx store.Tx) ([]troupe.Mail,
 	return nil
 }
 
-// look hears what another process has left in the mailboxes of the tree.
+// look hears what another process has left in the mailboxes of the tree, once of each. It is troupe.ErrFenced if the
+// tree is another process's by now.
 func (t *tree) look(ctx context.Context) error {
 	var mail []troupe.Mail
 	err := t.h.d.Store.View(ctx, func(r store.Reader) error {
-		boxes, err := r.Mailboxes(t.root)
-		if err != nil || len(boxes) == 0 {
-			return err
-		}
+		mail = nil
 		if err := t.owned(r); err != nil {
 			return err
 		}
+		boxes, err := r.Mailboxes(t.root)
 		for _, id := range boxes {
-			unread, err := r.Unread(id)
-			if err != nil {
-				return err
+			unread, uerr := r.Unread(id)
+			if uerr != nil {
+				return uerr
 			}
 			mail = append(mail, unread...)
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("look into the mailboxes of tree %s: %w", t.root, err)
 	}
-	t.mailed(mail...) // what is known already is not taken twice
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	had := t.waits
+	t.waits = make(map[boxed]bool, len(mail))
+	for _, m := range mail {
+		t.waits[boxed{m.To, m.ID}] = true
+	}
+	// What is known from elsewhere is not taken twice.
+	t.deliver(slices.DeleteFunc(mail, func(m troupe.Mail) bool { return had[boxed{m.To, m.ID}] }))
 	return nil
 }
 
-// keepLooking has the tree hear again and again what other processes leave for it in the home,
-// where they cannot reach this one. It is called with mu held.
-func (t *tree) keepLooking() {
-	if t.h.d.LookEvery == 0 || t.looking || !t.up {
-		return
-	}
-	t.looking = true
-	t.h.d.Sched.After(t.h.d.LookEvery, func() {
-		t.h.d.Sched.Go(func(ctx context.Context) {
-			if err := t.look(ctx); err != nil {
-				t.h.d.Log.Warn("look for mail", "err", err)
-			}
-			t.mu.Lock()
-			defer t.mu.Unlock()
-			t.looking = false
-			t.keepLooking()
-		})
-	})
+// boxed is mail in a mailbox.
+type boxed struct {
+	to troupe.SessionID
+	id troupe.MailID
 }

@@ -383,7 +383,7 @@ func TestLook(t *testing.T) {
 		h := newHome(t)
 		p := h.start(plays{"main": {call("Agent:X"), call("Read:a", "Read:b"),
 			say("ok")}}.reply, func(p *process) {
-			p.deps = func(d *session.Deps) { d.LookEvery = time.Second / 10 }
+			p.deps = func(d *session.Deps) { d.PulseEvery = time.Second / 10 }
 		}).begin(troupe.Caps{MaxDepth: 1})
 		leave := func(mail ...troupe.Mail) {
 			err := h.db.Open().Update(t.Context(), h.root, func(tx store.Tx) error {

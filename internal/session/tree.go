@@ -39,7 +39,7 @@ type tree struct {
 
 // marks are what is under way for a tree, or was done.
 type marks struct {
-	looking bool           // for mail, before long
+	waits   map[boxed]bool // mail that was unread at the last pulse
 	pulsing bool           // a pulse is on its way
 	parted  bool           // hooks were told that the tree is left
 	since   time.Time      // it was taken up

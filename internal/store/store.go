@@ -24,7 +24,7 @@ type Store interface {
 	// fn, or from the commit, means that nothing was written. It must not be called from
 	// inside a function given to Update.
 	Update(ctx context.Context, root troupe.SessionID, fn func(Tx) error) error
-	// View runs fn over one consistent state.
+	// View runs fn over one consistent state. It may run more than once: where the database goes away in the middle.
 	View(ctx context.Context, fn func(Reader) error) error
 
 	// Register makes this process known as an owner and alive until release is called or

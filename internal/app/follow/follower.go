@@ -171,11 +171,13 @@ func (f *Follower) read(ctx context.Context) (out []troupe.Event, err error) {
 		}
 	}
 	if all || len(unknown) > 0 {
+		var read []troupe.Event
 		err = f.broker.store.View(ctx, func(r store.Reader) error {
 			events, unread, err := f.events(r, all, unknown)
-			out, later = append(out, events...), unread
+			read, later = events, unread
 			return err
 		})
+		out = append(out, read...)
 	}
 	if err != nil {
 		f.again()

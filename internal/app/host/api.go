@@ -118,7 +118,8 @@ func (h *Host) beginThere(ctx context.Context, c troupe.Caller, cwd string, b wi
 		}
 		begun, err := h.beginAt(ctx, c, w, b)
 		switch {
-		case ctx.Err() == nil && (errors.Is(err, api.ErrSilent) || errors.Is(err, api.ErrUnreachable)):
+		case ctx.Err() == nil && (errors.Is(err, api.ErrSilent) || errors.Is(err, api.ErrUnreachable) ||
+			b.Resume == "" && errors.Is(err, api.ErrLost)):
 			h.o.Log.Warn("a worker does not answer", "pid", w.PID, "host", w.Host, "err", err)
 			silent = append(silent, w.r.Key)
 		case len(silent) > 0 && b.Resume == "" && errors.Is(err, troupe.ErrExists): // the first one was only slow

@@ -287,6 +287,12 @@ func (h *Host) look(ctx context.Context) error {
 // tend does what is to be done for one tree. It reports whether this process has the tree then.
 func (h *Host) tend(ctx context.Context, root troupe.SessionID, r store.Record) (has bool, err error) {
 	v := hostedOf(r)
+	if _, held := h.o.Trees.Held(root); held && v.Parked != "" { // it was parked while this process seemed to be dead
+		v.Parked, v.At = "", h.o.Now()
+		if r.Version, err = h.put(ctx, r, v); err != nil {
+			return true, err
+		}
+	}
 	news := News{Root: root, Parked: v.Parked, Version: r.Version, At: cmp.Or(v.At, v.Since)}
 	if v.Parked != "" && h.looks%parkedEvery != 0 {
 		h.saw["parked"]++

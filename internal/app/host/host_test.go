@@ -47,9 +47,9 @@ type world struct {
 	asked  []string                 // what else it was asked for, in order
 	fails  error                    // of that
 	// By sockets: what does not answer, and what stops in the middle of a birth.
-	silent, freezes map[string]bool
-	dialed          []call                    // processes that were called
-	roots           map[troupe.SessionID]bool // which trees were to begin elsewhere
+	silent, freezes, loses map[string]bool
+	dialed                 []call                    // processes that were called
+	roots                  map[troupe.SessionID]bool // which trees were to begin elsewhere
 }
 
 // call is a process that was called, for whom, and whether that is over.
@@ -281,6 +281,9 @@ func (p peer) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
 	if err != nil {
 		return wire.Begun{}, err
 	}
+	if p.is(p.loses) {
+		return wire.Begun{}, api.ErrLost
+	}
 	if p.is(p.freezes) {
 		<-ctx.Done()
 		return wire.Begun{}, ctx.Err()
@@ -481,6 +484,31 @@ func TestParks(t *testing.T) {
 		}
 		if n := len(w.taken()); n != 4+mostTries {
 			t.Errorf("with words to it, it was taken up %d times", n)
+		}
+	})
+}
+
+// TestParkedAndHere: a tree that was parked while the process which had it seemed to be dead, and which goes on with
+// it, is parked no more: when that process dies indeed, it is taken up, unless that is one time too many again.
+func TestParkedAndHere(t *testing.T) {
+	in(t, func(t *testing.T, h *Host, w *world, s *memstore.Store) {
+		value, err := json.Marshal(hosted{Since: time.Now(), Tries: mostTries, At: time.Now(), Parked: "it seemed so"})
+		if err == nil {
+			_, err = s.PutRecord(t.Context(), store.Record{Kind: kind, Key: string(tree), Value: value})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.set(Here)
+		pass(2 * lookEvery)
+		if v, _ := recordOf(t, s); v.Parked != "" || v.Tries != mostTries {
+			t.Errorf("where it is at work it is parked: %+v", v)
+		}
+		pass(steadyAfter)
+		w.set(Left)
+		pass(2 * lookEvery)
+		if n := len(w.taken()); n != 1 {
+			t.Errorf("it is taken up %d times", n)
 		}
 	})
 }

@@ -332,7 +332,8 @@ func TestCloseWaitsForTaking(t *testing.T) {
 // the folder is asked for the same tree, and where there is none that is told within seconds.
 func TestFrozenWorker(t *testing.T) {
 	for what, freeze := range map[string]func(w *world, socket string){
-		"silent": func(w *world, socket string) { w.silent[socket] = true },
+		"silent":    func(w *world, socket string) { w.silent[socket] = true },
+		"is killed": func(w *world, socket string) { w.loses[socket] = true },
 		"freezes": func(w *world, socket string) {
 			w.freezes[socket] = true
 			time.AfterFunc(4*time.Second, func() {
@@ -344,7 +345,7 @@ func TestFrozenWorker(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			in(t, func(t *testing.T, h *Host, w *world, s *memstore.Store) {
-				w.silent, w.freezes = map[string]bool{}, map[string]bool{}
+				w.silent, w.freezes, w.loses = map[string]bool{}, map[string]bool{}, map[string]bool{}
 				var workers []*Host
 				for _, socket := range []string{"/a", "/b"} {
 					k := hostOf(t, w, s, "/lab")

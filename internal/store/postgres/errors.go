@@ -3,6 +3,8 @@ package postgres
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -79,7 +81,7 @@ func explain(doing string, err error) error {
 	case c == codeLocked:
 		problem = "another process has held the tree for too long"
 		hint = "See which one in pg_stat_activity, and stop it if it hangs."
-	case c == "" && errors.As(err, new(*pgconn.ConnectError)), strings.HasPrefix(c, classConnection),
+	case c == "" && lost(err), c == codeIdle, strings.HasPrefix(c, classConnection),
 		strings.HasPrefix(c, classShutdown):
 		problem = "the database cannot be reached"
 		hint = "See that it runs and that its address is right. What was saved before is intact."
@@ -88,6 +90,12 @@ func explain(doing string, err error) error {
 	}
 	return &troupe.UserError{Problem: fmt.Sprintf("cannot %s: %s (%v)", doing, problem, plain(err)), Hint: hint,
 		Err: fmt.Errorf("%w: %w", troupe.ErrUnavailable, err)}
+}
+
+// lost reports whether there was no connection, or it broke.
+func lost(err error) bool {
+	return errors.As(err, new(*pgconn.ConnectError)) || errors.As(err, new(net.Error)) || pgconn.SafeToRetry(err) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // plain leaves what is not needed out of pgx's words: they name the user and the database, and never a password.

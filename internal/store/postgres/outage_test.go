@@ -188,6 +188,79 @@ func TestStoppedInATransaction(t *testing.T) {
 	})
 }
 
+// TestOutlivesAConnection: what reads, or is about to write, when its connection breaks is run again, on one state;
+// what is told of an owner is asked again. What cannot be had at all is said to be out of reach.
+func TestOutlivesAConnection(t *testing.T) {
+	t.Parallel()
+	own := killable(t)
+	s := open(t, own.Address("reads"))
+	planted(t, s, root(theRoot))
+	if _, err := s.Register(t.Context(), troupe.Owner{ID: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	hangUp := func() {
+		if out, err := own.Script(`SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'troupe'`); err != nil {
+			t.Error(out, err)
+		}
+	}
+	runs := 0
+	err := s.View(t.Context(), func(r store.Reader) error {
+		runs++
+		if _, err := r.Session(theRoot); err != nil {
+			return err
+		}
+		if runs == 1 {
+			hangUp()
+		}
+		_, err := r.Tree(theRoot)
+		return err
+	})
+	if err != nil || runs != 2 {
+		t.Errorf("it was run %d times: %v", runs, err)
+	}
+	hangUp()
+	if _, alive, err := s.Owner(t.Context(), "a"); err != nil || !alive {
+		t.Errorf("the owner lives: %v, %v", alive, err)
+	}
+	err = s.View(t.Context(), func(store.Reader) error {
+		runs++
+		hangUp()
+		return errStop
+	})
+	if !errors.Is(err, errStop) || runs != 3 {
+		t.Errorf("what fails by itself was run %d times: %v", runs-2, err)
+	}
+	runs = 0
+	err = s.Update(t.Context(), theRoot, func(tx store.Tx) error {
+		runs++
+		if err := tx.AddTree(theRoot, troupe.TreeDelta{Total: 1}); err != nil || runs > 2 {
+			return err
+		}
+		hangUp()
+		_, err := tx.Session(theRoot)
+		return err
+	})
+	total := 0
+	err = errors.Join(err, s.View(t.Context(), func(r store.Reader) error {
+		tree, err := r.Tree(theRoot)
+		total = tree.Total
+		return err
+	}))
+	if err != nil || runs != 3 || total != 1 {
+		t.Errorf("it was run %d times, and written %d times: %v", runs, total, err)
+	}
+	err = s.Update(t.Context(), theRoot, func(tx store.Tx) error {
+		hangUp()
+		_, err := tx.Session(theRoot)
+		return err
+	})
+	if !errors.Is(err, troupe.ErrUnavailable) {
+		t.Errorf("what breaks each time: %v", err)
+	}
+}
+
+var errStop = errors.New("no more")
+
 // TestTexts: what PostgreSQL cannot hold as a text comes back as it was, and is found by it.
 func TestTexts(t *testing.T) {
 	t.Parallel()

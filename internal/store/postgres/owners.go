@@ -225,14 +225,17 @@ func (s *Store) Owner(ctx context.Context, id troupe.OwnerID) (o troupe.Owner, a
 	var released, fresh, young bool
 	var now time.Time
 	o.ID = id
-	err = s.pool.QueryRow(ctx, `SELECT pid, host, socket, started_at, released, beat > clock_timestamp() - $2::interval,
-		pg_postmaster_start_time() > clock_timestamp() - $2::interval, clock_timestamp() FROM owners WHERE id = $1`,
-		string(id), deadAfter).Scan(&o.PID, &o.Host, &o.Socket, &started, &released, &fresh, &young, &now)
+	err = s.onPool(ctx, "read owner "+string(id), nil, true, func() error {
+		return s.pool.QueryRow(ctx, `SELECT pid, host, socket, started_at, released,
+			beat > clock_timestamp() - $2::interval, pg_postmaster_start_time() > clock_timestamp() - $2::interval,
+			clock_timestamp() FROM owners WHERE id = $1`,
+			string(id), deadAfter).Scan(&o.PID, &o.Host, &o.Socket, &started, &released, &fresh, &young, &now)
+	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return o, false, fmt.Errorf("owner %q: %w", id, troupe.ErrNotFound)
 	}
 	if err != nil {
-		return o, false, explain("read owner "+string(id), err)
+		return o, false, err
 	}
 	o.Host, o.Socket, o.StartedAt = restored(o.Host), restored(o.Socket), table.ReadTime(started)
 	s.life.mu.Lock()

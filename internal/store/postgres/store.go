@@ -183,6 +183,9 @@ func (l *lane) Commit() error {
 	return explain("commit", err)
 }
 
+// Broke implements table.Transactions.
+func (l *lane) Broke() bool { return l.c != nil && l.c.c.IsClosed() }
+
 // Rollback implements table.Transactions.
 func (l *lane) Rollback() {
 	if l.held == nil {
@@ -282,33 +285,47 @@ func (s *Store) View(ctx context.Context, fn func(store.Reader) error) (err erro
 	s.busy.Add(1)
 	s.mu.Unlock()
 	defer s.busy.Done()
-	var held *pgxpool.Conn
+	var answer error
 	err = s.patiently("read", func() bool { return ctx.Err() != nil }, func() (err error) {
-		if held, err = s.pool.Acquire(ctx); err != nil {
-			return err
-		}
-		// A function that has begun to read is not run again, so that the transaction is there before it.
-		if _, err = held.Exec(s.ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"); err != nil {
-			held.Release()
-		}
+		answer, err = s.view(ctx, fn)
 		return err
 	})
-	if ctx.Err() != nil && err != nil {
+	switch {
+	case err == nil:
+		return answer
+	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
+	return err
+}
+
+// view runs a function once. The error is that of a connection that was not to be had, or that broke.
+func (s *Store) view(ctx context.Context, fn func(store.Reader) error) (answer, err error) {
+	held, err := s.pool.Acquire(ctx)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	defer held.Release()
+	if _, err := held.Exec(s.ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"); err != nil {
+		return nil, err
 	}
 	c := s.on(held.Conn())
 	r := table.NewReader(c)
+	over := false
 	defer func() {
-		_ = r.End() // the function has heard of it
+		if !over { // the function has ended this goroutine, or panics
+			_ = r.End()
+		}
 		if !c.c.IsClosed() {
 			_, _ = c.c.Exec(c.ctx, "ROLLBACK") // nothing was written; else the pool closes it
 		}
-		held.Release()
 	}()
-	return fn(r)
+	answer = fn(r)
+	failed := r.End() // the function has heard of it
+	if over = true; failed != nil && c.c.IsClosed() && passes(failed) {
+		return answer, failed
+	}
+	return answer, nil
 }
 
 func (s *Store) on(c *pgx.Conn) *conn {

@@ -122,5 +122,8 @@ func (w *writer) Commit() error {
 // then there is none to end, which is all that can go wrong here.
 func (w *writer) Rollback() { _, _ = w.c.exec("ROLLBACK") }
 
+// Broke implements table.Transactions.
+func (*writer) Broke() bool { return false }
+
 // Conn implements table.Transactions.
 func (w *writer) Conn() table.Conn { return onPath{w.c, w.path} }

@@ -21,8 +21,12 @@ import (
 
 // outputDelay is how long the reading of git's output may go on after git has ended. All of it has
 // been written by then, but a busy machine may take its time to read it. Only a process that git
-// left behind, with its output still open, makes us wait for all of it.
-const outputDelay = 2 * time.Second
+// left behind, with its output still open, makes us wait for all of it. It is counted in looks, so that the time
+// counts for little in which this process stood still.
+const (
+	outputDelay = 2 * time.Second
+	outputLooks = 20
+)
 
 // Runner runs git on a repository that may have been prepared by an enemy.
 type Runner struct {
@@ -192,11 +196,7 @@ func (g *Runner) Stream(ctx context.Context, out io.Writer, args ...string) erro
 	if g.Err != nil {
 		errs = io.MultiWriter(&complaint, g.Err)
 	}
-	run := g.run
-	if g.Start != nil {
-		run = g.started
-	}
-	code, err := run(ctx, out, errs, args)
+	code, err := g.run(ctx, out, errs, args)
 	switch {
 	case ctx.Err() != nil && (err != nil || code != 0):
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -211,28 +211,6 @@ func (g *Runner) Stream(ctx context.Context, out io.Writer, args ...string) erro
 		line = "git " + args[0] + " " + ended(code)
 	}
 	return &Error{Code: code, Text: line}
-}
-
-// run runs git as its user.
-func (g *Runner) run(ctx context.Context, out, complaint io.Writer, args []string) (code int, err error) {
-	cmd := exec.CommandContext(ctx, g.Path, slices.Concat([]string{"--no-pager"}, g.Settings, args)...)
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = g.Dir, g.Env, g.In, out, complaint
-	cmd.WaitDelay = outputDelay
-	cmd.ExtraFiles = kept(ctx)
-	endAsGroup(cmd)
-	if err = cmd.Start(); err == nil {
-		if g.Memory > 0 {
-			keepSmall(cmd.Process, g.Memory)
-		}
-		err = cmd.Wait()
-	}
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return exit.ExitCode(), nil
-	}
-	if err != nil {
-		return 0, g.unstarted(args[0], err)
-	}
-	return 0, nil
 }
 
 // unstarted is why git could not be run. The system says the same where git is not there and where the folder is not.

@@ -3,8 +3,10 @@ package git_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,7 +18,38 @@ import (
 	"github.com/troupe-dev/troupe/internal/workspace/git"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if path := os.Getenv(frozen); path != "" {
+		var out git.Capped
+		g := git.Runner{Path: path, Dir: filepath.Dir(path), Env: os.Environ()}
+		err := g.Stream(context.Background(), &out, "status")
+		fmt.Print(out.String(), err)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// frozen names the git that a process runs which that git has stand still.
+const frozen = "TROUPE_TEST_FROZEN_GIT"
+
+// TestFrozen: the time that a process stood still, as one that was stopped or whose machine slept, is not time that it
+// had to read what git wrote.
+func TestFrozen(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "git")
+	syscall.ForkLock.RLock()
+	err := os.WriteFile(path, []byte("#!/bin/sh\n"+
+		"(sleep 0.3; kill -STOP $PPID; sleep 2.5; kill -CONT $PPID; echo late) &\n"), 0o700)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), frozen+"="+path)
+	if out, err := cmd.Output(); err != nil || string(out) != "late\n<nil>" {
+		t.Errorf("%q, %v", out, err)
+	}
+}
 
 // What git wrote counts, however late it is read: a busy machine is played by a process that git
 // leaves behind, which writes when git has ended.

@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,8 +16,8 @@ import (
 // after the program has ended.
 type Start func(bin string, argv []string, attr *os.ProcAttr) (process *os.Process, done func(), err error)
 
-// started runs git by Start. It ends, with all that it started, when the context does.
-func (g *Runner) started(ctx context.Context, out, complaint io.Writer, args []string) (code int, err error) {
+// run runs git. It ends, with all that it started, when the context does.
+func (g *Runner) run(ctx context.Context, out, complaint io.Writer, args []string) (code int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -34,7 +35,11 @@ func (g *Runner) started(ctx context.Context, out, complaint io.Writer, args []s
 	if err != nil {
 		return 0, err
 	}
-	process, done, err := g.Start(g.Path, slices.Concat([]string{g.Path, "--no-pager"}, g.Settings, args),
+	start := g.Start
+	if start == nil {
+		start = g.plain
+	}
+	process, done, err := start(g.Path, slices.Concat([]string{g.Path, "--no-pager"}, g.Settings, args),
 		&os.ProcAttr{Dir: g.Dir, Env: lasting(g.Env), Files: append([]*os.File{in, stdout, stderr}, kept(ctx)...),
 			Sys: asGroup()})
 	if err != nil {
@@ -45,11 +50,23 @@ func (g *Runner) started(ctx context.Context, out, complaint io.Writer, args []s
 	stop := context.AfterFunc(ctx, func() { endGroup(process) })
 	state, err := process.Wait()
 	stop()
-	ends.wait()
+	whole := ends.wait()
+	if err == nil && !whole && state.Success() {
+		err = errors.New("what it wrote could not be read to its end: a process that it has left has its output open")
+	}
 	if err != nil {
 		return 0, fmt.Errorf("git %s: %w", args[0], err)
 	}
 	return state.ExitCode(), nil
+}
+
+// plain is a Start that leaves git its user's rights.
+func (g *Runner) plain(bin string, argv []string, attr *os.ProcAttr) (*os.Process, func(), error) {
+	process, err := os.StartProcess(bin, argv, attr)
+	if err == nil && g.Memory > 0 {
+		keepSmall(process, g.Memory)
+	}
+	return process, func() {}, err
 }
 
 // pipes are what a process reads from and writes to.
@@ -103,15 +120,27 @@ func (p *pipes) started() {
 }
 
 // wait waits until all that the process wrote is read: no longer than outputDelay, if it left a process that has its
-// output open.
-func (p *pipes) wait() {
-	late := time.AfterFunc(outputDelay, func() {
-		for _, f := range p.ours {
-			_ = f.SetDeadline(time.Now())
+// output open. It reports whether all was.
+func (p *pipes) wait() (whole bool) {
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		p.copying.Wait()
+	}()
+	tick := time.NewTicker(outputDelay / outputLooks)
+	defer tick.Stop()
+	for range outputLooks {
+		select {
+		case <-read:
+			return true
+		case <-tick.C:
 		}
-	})
-	p.copying.Wait()
-	late.Stop()
+	}
+	for _, f := range p.ours {
+		_ = f.SetDeadline(time.Now())
+	}
+	<-read
+	return false
 }
 
 func (p *pipes) close() {

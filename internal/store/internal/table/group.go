@@ -60,6 +60,8 @@ type Transactions interface {
 	Begin(first *Job) error
 	// Commit ends it. After an error no transaction is open, and nothing of it is there but for ErrOutcome.
 	Commit() error
+	// Broke reports whether the connection of the open one broke: what was to be done in it can be done again.
+	Broke() bool
 	Rollback()
 	Conn() Conn
 }
@@ -89,9 +91,10 @@ func (g *Group) Round(first *Job, next func(size int) *Job) {
 			continue
 		}
 		// What j wrote must go, and with it what the others wrote: they run again.
+		broke := g.Broke()
 		g.Rollback()
 		g.replay(g.jobs[:len(g.jobs)-1])
-		if len(g.jobs) > 1 {
+		if len(g.jobs) > 1 || broke {
 			g.alone(j)
 		}
 		g.answer()
@@ -152,14 +155,22 @@ func (g *Group) replay(jobs []*Job) {
 	}
 }
 
-// alone runs j in a transaction of its own; whatever happens there is its answer.
+// mostBreaks is how many connections may break under one job.
+const mostBreaks = 4
+
+// alone runs j in a transaction of its own; whatever happens there is its answer, unless the connection breaks.
 func (g *Group) alone(j *Job) {
-	if j.err = g.Begin(nil); j.err != nil {
-		return
-	}
-	if !g.run(j) {
-		g.Rollback()
-		return
+	for breaks := 0; ; breaks++ {
+		if j.err = g.Begin(nil); j.err != nil {
+			return
+		}
+		if g.run(j) {
+			break
+		}
+		again := g.Broke() && breaks < mostBreaks
+		if g.Rollback(); !again {
+			return
+		}
 	}
 	if err := g.Commit(); err != nil && j.err == nil {
 		j.err = err
