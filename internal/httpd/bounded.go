@@ -13,46 +13,83 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// bounded is the api for the users of a server: of its home they have the sessions that work in the server's folders.
-// To them there are no others, such as those that the owner of the home runs elsewhere. A folder that a link leads to
-// is where it leads.
+// bounded is the api for the users of a server: of its home they have the sessions that work in the server's folders,
+// and of these the ones in whose folders they have a right. To them there are no others, such as those that the owner
+// of the home runs elsewhere. A folder that a link leads to is where it leads.
 type bounded struct {
+	// API is for what is in the folder cwd, as one who has the right there. It is nil until it is known which that is,
+	// unless the caller has the right at the server: what nobody thought of can be asked by no one else.
 	api.API
+	cwd string
 
-	in folders
+	all   api.API // of the home; it only looks
+	bind  Bind
+	c     troupe.Caller
+	needs troupe.Right // of the verb
+	in    folders      // the server's, and those of checkouts
+	// checkouts is where what has a repository works.
+	checkouts string
 }
 
-// boundTo bounds an api to folders, and those of checkouts; none: it has no bounds.
-func boundTo(a api.API, in folders, checkouts string) api.API {
-	if len(in) == 0 {
-		return a
-	}
-	if checkouts != "" {
-		in = append(slices.Clip(in), checkouts)
-	}
-	return bounded{a, in}
-}
-
-// has reports whether a session's folder is one of the server's: by the name with which the session was born, so that
-// it is seen and stopped whatever stands there by now, or by where that leads.
-func (b bounded) has(cwd string) bool {
+// place is the folder in which a session works by a name that tells whether it is one of the server's: by the one with
+// which the session was born, so that it is seen and stopped whatever stands there by now, or by where that leads.
+// "": it is none of the server's.
+func (b bounded) place(cwd string) string {
 	if troupe.WithinAny(cwd, b.in) {
-		return true
+		return cwd
 	}
-	real, err := filepath.EvalSymlinks(cwd)
-	return err == nil && troupe.WithinAny(real, b.in)
+	if real, err := filepath.EvalSymlinks(cwd); err == nil && troupe.WithinAny(real, b.in) {
+		return real
+	}
+	return ""
 }
 
-// hasSession reports whether a session is one of the server's.
-func (b bounded) hasSession(ctx context.Context, id troupe.SessionID) (bool, error) {
+// has reports whether a session's folder is one of the server's in which the caller may look.
+func (b bounded) has(cwd string) bool { return b.may(cwd, troupe.RightViewer) }
+
+// may reports whether a folder is one of the server's in which the caller has a right.
+func (b bounded) may(cwd string, needs troupe.Right) bool {
+	place := b.place(cwd)
+	return place != "" && b.c.In(place).May(needs)
+}
+
+// at is the api for what is in a folder, if the verb may be had there.
+func (b bounded) at(cwd string) (bounded, error) {
+	if b.cwd = b.place(cwd); b.API != nil && len(b.c.Projects) == 0 {
+		return b, nil
+	}
+	c := b.c.In(b.cwd)
+	if !c.May(b.needs) {
+		return b, troupe.NotAllowed(b.needs)
+	}
+	b.API = b.bind(c)
+	return b, nil
+}
+
+// judged is a caller as one who asks for what an api is about.
+func judged(a api.API, c troupe.Caller) troupe.Caller {
+	if b, ok := a.(bounded); ok && b.cwd != "" {
+		return c.In(b.cwd)
+	}
+	return c
+}
+
+// folderOf is where a session works.
+func (b bounded) folderOf(ctx context.Context, id troupe.SessionID) (string, error) {
+	t, err := b.all.Tree(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	return t.Sessions[0].Cwd, nil
+}
+
+// hasSession reports whether a session is one of the server's in whose folder the caller has a right.
+func (b bounded) hasSession(ctx context.Context, id troupe.SessionID, needs troupe.Right) (bool, error) {
 	if id == "" {
 		return false, nil
 	}
-	t, err := b.Tree(ctx, id)
-	if err != nil {
-		return false, err
-	}
-	return b.has(t.Sessions[0].Cwd), nil
+	cwd, err := b.folderOf(ctx, id)
+	return err == nil && b.may(cwd, needs), err
 }
 
 // only leaves of a list what belongs to sessions of the server.
@@ -63,7 +100,7 @@ func only[T any](ctx context.Context, b bounded, all []T, of func(T) troupe.Sess
 		has, asked := known[id]
 		if !asked {
 			var err error
-			if has, err = b.hasSession(ctx, id); err != nil && !isGone(err) {
+			if has, err = b.hasSession(ctx, id, troupe.RightViewer); err != nil && !isGone(err) {
 				return nil, err
 			}
 			known[id] = has
@@ -78,28 +115,57 @@ func only[T any](ctx context.Context, b bounded, all []T, of func(T) troupe.Sess
 func isGone(err error) bool { return errors.Is(err, troupe.ErrNotFound) }
 
 func (b bounded) Find(ctx context.Context, ref, cwd string) (wire.Session, error) {
-	s, err := b.API.Find(ctx, ref, cwd)
+	s, err := b.all.Find(ctx, ref, cwd)
 	first, _, below := strings.Cut(ref, "/")
 	gone, unclear := isGone(err), errors.Is(err, troupe.ErrAmbiguous)
+	if unclear && !below && b.inProject() { // what it may mean may be other people's
+		return b.ownOf(ctx, ref, cwd)
+	}
 	switch {
-	case err == nil && b.has(s.Cwd), err != nil && !gone && !unclear, gone && ref == "main":
+	case err == nil && b.has(s.Cwd), err != nil && !gone && !unclear,
+		gone && ref == "main" && (!b.inProject() || b.has(cwd)):
 		return s, err
 	case err != nil && below:
 		if _, outside := b.Find(ctx, first, cwd); outside == nil {
 			return s, err
 		}
 	case unclear: // the error would name those of others
-		return s, &troupe.UserError{Problem: fmt.Sprintf("%.80q may mean several sessions", ref),
-			Code: troupe.ExitUsage,
-			Hint: "Give more of the id: `troupe sessions` lists those that this server has.", Err: troupe.ErrAmbiguous}
+		return s, severalOf(ref)
 	}
 	return wire.Session{}, noneOf("session", ref)
 }
 
+func severalOf(ref string) error {
+	return &troupe.UserError{Problem: fmt.Sprintf("%.80q may mean several sessions", ref), Code: troupe.ExitUsage,
+		Hint: "Give more of the id: `troupe sessions` lists those that this server has.", Err: troupe.ErrAmbiguous}
+}
+
+// ownOf is the one main agent of the caller's projects that is meant by a word which means several of the home.
+func (b bounded) ownOf(ctx context.Context, ref, cwd string) (wire.Session, error) {
+	all, err := b.List(ctx, wire.Listing{})
+	if err != nil {
+		return wire.Session{}, err
+	}
+	all = slices.DeleteFunc(all, func(s wire.Session) bool {
+		return s.Name != ref && !strings.HasPrefix(string(s.ID), ref)
+	})
+	switch len(all) {
+	case 0:
+		return wire.Session{}, noneOf("session", ref)
+	case 1:
+		return b.all.Find(ctx, string(all[0].ID), cwd)
+	}
+	return wire.Session{}, severalOf(ref)
+}
+
 // noneOf says that a server has none of a name, whether or not there is one elsewhere.
 func noneOf(what, name string) error {
+	command := what + "s"
+	if what == "schedule" || what == "webhook" {
+		command = what
+	}
 	return &troupe.UserError{Problem: fmt.Sprintf("this server has no %s %.80q", what, name),
-		Hint: fmt.Sprintf("`troupe %ss` lists those that it has.", what), Code: troupe.ExitUsage,
+		Hint: fmt.Sprintf("`troupe %s` lists those that it has.", command), Code: troupe.ExitUsage,
 		Err: troupe.ErrNotFound}
 }
 
@@ -115,7 +181,7 @@ func (b bounded) List(ctx context.Context, l wire.Listing) ([]wire.Session, erro
 	}
 	most, out := l.Limit, []wire.Session{}
 	for {
-		page, err := b.API.List(ctx, l)
+		page, err := b.all.List(ctx, l)
 		if err != nil {
 			return nil, err
 		}
@@ -134,15 +200,20 @@ func (b bounded) List(ctx context.Context, l wire.Listing) ([]wire.Session, erro
 }
 
 func (b bounded) Tasks(ctx context.Context, id troupe.SessionID) ([]wire.Task, error) {
-	all, err := b.API.Tasks(ctx, id)
-	if err != nil || id != "" {
-		return all, err
+	if id != "" {
+		return b.API.Tasks(ctx, id)
+	}
+	all, err := b.all.Tasks(ctx, id)
+	if err != nil {
+		return nil, err
 	}
 	return only(ctx, b, all, func(t wire.Task) troupe.SessionID { return t.Root })
 }
 
 func (b bounded) Begin(ctx context.Context, w wire.Begin) (wire.Begun, error) {
-	if w.Resume != "" || w.Continue {
+	where := w.Cwd
+	switch {
+	case w.Resume != "" || w.Continue:
 		ref := w.Resume
 		if w.Continue {
 			ref = "main"
@@ -151,15 +222,24 @@ func (b bounded) Begin(ctx context.Context, w wire.Begin) (wire.Begun, error) {
 		if err != nil {
 			return wire.Begun{}, err
 		}
-		w.Resume, w.Continue = string(s.ID), false
+		where, w.Resume, w.Continue = s.Cwd, string(s.ID), false
+	case w.Repo != "":
+		where = b.checkouts
+	}
+	b, err := b.at(where)
+	if err != nil {
+		return wire.Begun{}, err
 	}
 	return b.API.Begin(ctx, w)
 }
 
 func (b bounded) Requests(ctx context.Context, root troupe.SessionID) ([]wire.Request, error) {
-	all, err := b.API.Requests(ctx, root)
-	if err != nil || root != "" {
-		return all, err
+	if root != "" {
+		return b.API.Requests(ctx, root)
+	}
+	all, err := b.all.Requests(ctx, root)
+	if err != nil {
+		return nil, err
 	}
 	return only(ctx, b, all, func(r wire.Request) troupe.SessionID { return r.Root })
 }
@@ -176,8 +256,11 @@ func (b bounded) Request(ctx context.Context, id string) (wire.Request, error) {
 		}
 		id = all[0].ID
 	}
-	r, err := b.API.Request(ctx, id)
+	r, err := b.all.Request(ctx, id)
 	of := r.Root
+	if errors.Is(err, troupe.ErrAmbiguous) && b.inProject() { // those that it may mean may be other people's
+		return b.ownRequest(ctx, id)
+	}
 	if isGone(err) { // what became of it is told to those who may know of its session
 		session, _, _ := strings.Cut(id, ".")
 		if s, outside := b.Find(ctx, session, ""); outside == nil {
@@ -186,13 +269,29 @@ func (b bounded) Request(ctx context.Context, id string) (wire.Request, error) {
 	} else if err != nil {
 		return wire.Request{}, err
 	}
-	switch has, gone := b.hasSession(ctx, of); {
+	switch has, gone := b.hasSession(ctx, of, troupe.RightViewer); {
 	case gone != nil && !isGone(gone):
 		return wire.Request{}, gone
 	case !has:
 		return wire.Request{}, noneOf("request", id)
 	}
 	return r, err
+}
+
+// ownRequest is the one of the caller's projects that is meant by the beginning of several ids of the home.
+func (b bounded) ownRequest(ctx context.Context, id string) (wire.Request, error) {
+	all, err := b.Requests(ctx, "")
+	if err != nil {
+		return wire.Request{}, err
+	}
+	all = slices.DeleteFunc(all, func(r wire.Request) bool { return !strings.HasPrefix(r.ID, id) })
+	switch len(all) {
+	case 0:
+		return wire.Request{}, noneOf("request", id)
+	case 1:
+		return b.all.Request(ctx, all[0].ID)
+	}
+	return wire.Request{}, oneOf(len(all))
 }
 
 // oneOf says that there is not just one open request.
@@ -212,18 +311,52 @@ func (b bounded) Answer(ctx context.Context, id string, a wire.Answer) error {
 	if err != nil {
 		return err
 	}
+	cwd, err := b.folderOf(ctx, r.Root)
+	if err == nil {
+		b, err = b.at(cwd)
+	}
+	if err != nil {
+		return err
+	}
 	return b.API.Answer(ctx, r.ID, a)
 }
 
 func (b bounded) Plans(ctx context.Context, name string) ([]wire.Plan, error) {
-	all, err := b.API.Plans(ctx, name)
+	all, err := b.all.Plans(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	return only(ctx, b, all, func(p wire.Plan) troupe.SessionID { return p.Root })
+	all, err = only(ctx, b, all, func(p wire.Plan) troupe.SessionID { return p.Root })
+	if err != nil || name == "" {
+		return all, err
+	}
+	match := func(is func(slug, name string) bool) (out []wire.Plan) {
+		for _, p := range all {
+			if is(p.Name, name) {
+				out = append(out, p)
+			}
+		}
+		return out
+	}
+	found := match(func(slug, name string) bool { return slug == name })
+	if len(found) != 1 {
+		found = match(strings.HasPrefix)
+	}
+	if len(found) == 1 {
+		return b.all.Plans(ctx, found[0].Name)
+	}
+	err = noneOf("plan", name)
+	if len(found) > 1 {
+		err = &troupe.UserError{Problem: fmt.Sprintf("%d plans begin with %.80q", len(found), name),
+			Hint: "`troupe plans` lists them.", Code: troupe.ExitUsage, Err: troupe.ErrAmbiguous}
+	}
+	return nil, err
 }
 
 func (b bounded) Setup() api.Setup { return boundedSetup{b.API.Setup(), b} }
+
+// inProject reports whether the caller has the right in projects alone.
+func (b bounded) inProject() bool { return !b.c.Right.Covers(b.needs) }
 
 type boundedSetup struct {
 	api.Setup
@@ -233,18 +366,18 @@ type boundedSetup struct {
 
 // Memories and SetMemory know those of trees that the server has, and those that are of no tree.
 func (s boundedSetup) Memories(ctx context.Context, q wire.MemoryQuery) ([]wire.Memory, error) {
-	q.Has = s.trees(ctx)
+	q.Has, q.InProject = s.trees(ctx), s.b.inProject()
 	return s.Setup.Memories(ctx, q)
 }
 
 func (s boundedSetup) SetMemory(ctx context.Context, c wire.MemoryChange) (wire.Memory, error) {
-	c.Has = s.trees(ctx)
+	c.Has, c.InProject = s.trees(ctx), s.b.inProject()
 	return s.Setup.SetMemory(ctx, c)
 }
 
 func (s boundedSetup) trees(ctx context.Context) func(troupe.SessionID) bool {
 	return func(id troupe.SessionID) bool {
-		has, err := s.b.hasSession(ctx, id)
+		has, err := s.b.hasSession(ctx, id, s.b.needs)
 		return has && err == nil
 	}
 }
@@ -296,6 +429,11 @@ func (w boundedWorkspaces) check(ctx context.Context, q wire.WorktreeQuery) erro
 	for _, x := range all {
 		if !w.b.has(x.Of) {
 			return noneOf("worktree", q.Name)
+		}
+	}
+	for _, x := range all {
+		if _, may := w.b.at(x.Of); may != nil {
+			return may
 		}
 	}
 	return err
