@@ -38,7 +38,8 @@ func TestRightInProject(t *testing.T) {
 			t.Errorf("%s in %q may what an admin may: %t", x.at, x.folder, may)
 		}
 	}
-	if c := (troupe.Caller{Right: none, Projects: all}).In("/srv/new"); c.May(viewer) || c.May(operator) || c.May(admin) {
+	c := troupe.Caller{Right: none, Projects: all}.In("/srv/new")
+	if c.May(viewer) || c.May(operator) || c.May(admin) {
 		t.Errorf("a right that is not known may look: %+v", c)
 	}
 	some := troupe.Caller{Right: none, Projects: all[:2]}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -22,47 +21,19 @@ type bounded struct {
 	api.API
 	cwd string
 
-	all   api.API // of the home; it only looks
-	bind  Bind
-	c     troupe.Caller
-	needs troupe.Right // of the verb
-	in    folders      // the server's, and those of checkouts
-	// checkouts is where what has a repository works.
-	checkouts string
-}
-
-// place is the folder in which a session works by a name that tells whether it is one of the server's: by the one with
-// which the session was born, so that it is seen and stopped whatever stands there by now, or by where that leads.
-// "": it is none of the server's.
-func (b bounded) place(cwd string) string {
-	if troupe.WithinAny(cwd, b.in) {
-		return cwd
-	}
-	if real, err := filepath.EvalSymlinks(cwd); err == nil && troupe.WithinAny(real, b.in) {
-		return real
-	}
-	return ""
-}
-
-// has reports whether a session's folder is one of the server's in which the caller may look.
-func (b bounded) has(cwd string) bool { return b.may(cwd, troupe.RightViewer) }
-
-// may reports whether a folder is one of the server's in which the caller has a right.
-func (b bounded) may(cwd string, needs troupe.Right) bool {
-	place := b.place(cwd)
-	return place != "" && b.c.In(place).May(needs)
+	see sight
 }
 
 // at is the api for what is in a folder, if the verb may be had there.
 func (b bounded) at(cwd string) (bounded, error) {
-	if b.cwd = b.place(cwd); b.API != nil && len(b.c.Projects) == 0 {
+	if b.cwd = b.see.place(cwd); b.API != nil && len(b.see.c.Projects) == 0 {
 		return b, nil
 	}
-	c := b.c.In(b.cwd)
-	if !c.May(b.needs) {
-		return b, troupe.NotAllowed(b.needs)
+	c := b.see.c.In(b.cwd)
+	if !c.May(b.see.needs) {
+		return b, troupe.NotAllowed(b.see.needs)
 	}
-	b.API = b.bind(c)
+	b.API = b.see.bind(c)
 	return b, nil
 }
 
@@ -74,33 +45,15 @@ func judged(a api.API, c troupe.Caller) troupe.Caller {
 	return c
 }
 
-// folderOf is where a session works.
-func (b bounded) folderOf(ctx context.Context, id troupe.SessionID) (string, error) {
-	t, err := b.all.Tree(ctx, id)
-	if err != nil {
-		return "", err
-	}
-	return t.Sessions[0].Cwd, nil
-}
-
-// hasSession reports whether a session is one of the server's in whose folder the caller has a right.
-func (b bounded) hasSession(ctx context.Context, id troupe.SessionID, needs troupe.Right) (bool, error) {
-	if id == "" {
-		return false, nil
-	}
-	cwd, err := b.folderOf(ctx, id)
-	return err == nil && b.may(cwd, needs), err
-}
-
 // only leaves of a list what belongs to sessions of the server.
-func only[T any](ctx context.Context, b bounded, all []T, of func(T) troupe.SessionID) ([]T, error) {
+func only[T any](ctx context.Context, see sight, all []T, of func(T) troupe.SessionID) ([]T, error) {
 	out, known := []T{}, map[troupe.SessionID]bool{}
 	for _, x := range all {
 		id := of(x)
 		has, asked := known[id]
 		if !asked {
 			var err error
-			if has, err = b.hasSession(ctx, id, troupe.RightViewer); err != nil && !isGone(err) {
+			if has, err = see.hasSession(ctx, id, troupe.RightViewer); err != nil && !isGone(err) {
 				return nil, err
 			}
 			known[id] = has
@@ -115,15 +68,15 @@ func only[T any](ctx context.Context, b bounded, all []T, of func(T) troupe.Sess
 func isGone(err error) bool { return errors.Is(err, troupe.ErrNotFound) }
 
 func (b bounded) Find(ctx context.Context, ref, cwd string) (wire.Session, error) {
-	s, err := b.all.Find(ctx, ref, cwd)
+	s, err := b.see.all.Find(ctx, ref, cwd)
 	first, _, below := strings.Cut(ref, "/")
 	gone, unclear := isGone(err), errors.Is(err, troupe.ErrAmbiguous)
-	if unclear && !below && b.inProject() { // what it may mean may be other people's
+	if unclear && !below && b.see.inProject() { // what it may mean may be other people's
 		return b.ownOf(ctx, ref, cwd)
 	}
 	switch {
-	case err == nil && b.has(s.Cwd), err != nil && !gone && !unclear,
-		gone && ref == "main" && (!b.inProject() || b.has(cwd)):
+	case err == nil && b.see.has(s.Cwd), err != nil && !gone && !unclear,
+		gone && ref == "main" && (!b.see.inProject() || b.see.has(cwd)):
 		return s, err
 	case err != nil && below:
 		if _, outside := b.Find(ctx, first, cwd); outside == nil {
@@ -153,7 +106,7 @@ func (b bounded) ownOf(ctx context.Context, ref, cwd string) (wire.Session, erro
 	case 0:
 		return wire.Session{}, noneOf("session", ref)
 	case 1:
-		return b.all.Find(ctx, string(all[0].ID), cwd)
+		return b.see.all.Find(ctx, string(all[0].ID), cwd)
 	}
 	return wire.Session{}, severalOf(ref)
 }
@@ -181,12 +134,12 @@ func (b bounded) List(ctx context.Context, l wire.Listing) ([]wire.Session, erro
 	}
 	most, out := l.Limit, []wire.Session{}
 	for {
-		page, err := b.all.List(ctx, l)
+		page, err := b.see.all.List(ctx, l)
 		if err != nil {
 			return nil, err
 		}
 		for _, s := range page {
-			if b.has(s.Cwd) {
+			if b.see.has(s.Cwd) {
 				if out = append(out, s); len(out) == most {
 					return out, nil
 				}
@@ -203,11 +156,11 @@ func (b bounded) Tasks(ctx context.Context, id troupe.SessionID) ([]wire.Task, e
 	if id != "" {
 		return b.API.Tasks(ctx, id)
 	}
-	all, err := b.all.Tasks(ctx, id)
+	all, err := b.see.all.Tasks(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return only(ctx, b, all, func(t wire.Task) troupe.SessionID { return t.Root })
+	return only(ctx, b.see, all, func(t wire.Task) troupe.SessionID { return t.Root })
 }
 
 func (b bounded) Begin(ctx context.Context, w wire.Begin) (wire.Begun, error) {
@@ -224,7 +177,7 @@ func (b bounded) Begin(ctx context.Context, w wire.Begin) (wire.Begun, error) {
 		}
 		where, w.Resume, w.Continue = s.Cwd, string(s.ID), false
 	case w.Repo != "":
-		where = b.checkouts
+		where = b.see.checkouts
 	}
 	b, err := b.at(where)
 	if err != nil {
@@ -237,11 +190,11 @@ func (b bounded) Requests(ctx context.Context, root troupe.SessionID) ([]wire.Re
 	if root != "" {
 		return b.API.Requests(ctx, root)
 	}
-	all, err := b.all.Requests(ctx, root)
+	all, err := b.see.all.Requests(ctx, root)
 	if err != nil {
 		return nil, err
 	}
-	return only(ctx, b, all, func(r wire.Request) troupe.SessionID { return r.Root })
+	return only(ctx, b.see, all, func(r wire.Request) troupe.SessionID { return r.Root })
 }
 
 // Request finds one by its id, or the only one that the server has.
@@ -256,9 +209,9 @@ func (b bounded) Request(ctx context.Context, id string) (wire.Request, error) {
 		}
 		id = all[0].ID
 	}
-	r, err := b.all.Request(ctx, id)
+	r, err := b.see.all.Request(ctx, id)
 	of := r.Root
-	if errors.Is(err, troupe.ErrAmbiguous) && b.inProject() { // those that it may mean may be other people's
+	if errors.Is(err, troupe.ErrAmbiguous) && b.see.inProject() { // those that it may mean may be other people's
 		return b.ownRequest(ctx, id)
 	}
 	if isGone(err) { // what became of it is told to those who may know of its session
@@ -269,7 +222,7 @@ func (b bounded) Request(ctx context.Context, id string) (wire.Request, error) {
 	} else if err != nil {
 		return wire.Request{}, err
 	}
-	switch has, gone := b.hasSession(ctx, of, troupe.RightViewer); {
+	switch has, gone := b.see.hasSession(ctx, of, troupe.RightViewer); {
 	case gone != nil && !isGone(gone):
 		return wire.Request{}, gone
 	case !has:
@@ -289,7 +242,7 @@ func (b bounded) ownRequest(ctx context.Context, id string) (wire.Request, error
 	case 0:
 		return wire.Request{}, noneOf("request", id)
 	case 1:
-		return b.all.Request(ctx, all[0].ID)
+		return b.see.all.Request(ctx, all[0].ID)
 	}
 	return wire.Request{}, oneOf(len(all))
 }
@@ -311,7 +264,7 @@ func (b bounded) Answer(ctx context.Context, id string, a wire.Answer) error {
 	if err != nil {
 		return err
 	}
-	cwd, err := b.folderOf(ctx, r.Root)
+	cwd, err := b.see.folderOf(ctx, r.Root)
 	if err == nil {
 		b, err = b.at(cwd)
 	}
@@ -322,11 +275,11 @@ func (b bounded) Answer(ctx context.Context, id string, a wire.Answer) error {
 }
 
 func (b bounded) Plans(ctx context.Context, name string) ([]wire.Plan, error) {
-	all, err := b.all.Plans(ctx, "")
+	all, err := b.see.all.Plans(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	all, err = only(ctx, b, all, func(p wire.Plan) troupe.SessionID { return p.Root })
+	all, err = only(ctx, b.see, all, func(p wire.Plan) troupe.SessionID { return p.Root })
 	if err != nil || name == "" {
 		return all, err
 	}
@@ -343,7 +296,7 @@ func (b bounded) Plans(ctx context.Context, name string) ([]wire.Plan, error) {
 		found = match(strings.HasPrefix)
 	}
 	if len(found) == 1 {
-		return b.all.Plans(ctx, found[0].Name)
+		return b.see.all.Plans(ctx, found[0].Name)
 	}
 	err = noneOf("plan", name)
 	if len(found) > 1 {
@@ -355,9 +308,6 @@ func (b bounded) Plans(ctx context.Context, name string) ([]wire.Plan, error) {
 
 func (b bounded) Setup() api.Setup { return boundedSetup{b.API.Setup(), b} }
 
-// inProject reports whether the caller has the right in projects alone.
-func (b bounded) inProject() bool { return !b.c.Right.Covers(b.needs) }
-
 type boundedSetup struct {
 	api.Setup
 
@@ -366,18 +316,18 @@ type boundedSetup struct {
 
 // Memories and SetMemory know those of trees that the server has, and those that are of no tree.
 func (s boundedSetup) Memories(ctx context.Context, q wire.MemoryQuery) ([]wire.Memory, error) {
-	q.Has, q.InProject = s.trees(ctx), s.b.inProject()
+	q.Has, q.InProject = s.trees(ctx), s.b.see.inProject()
 	return s.Setup.Memories(ctx, q)
 }
 
 func (s boundedSetup) SetMemory(ctx context.Context, c wire.MemoryChange) (wire.Memory, error) {
-	c.Has, c.InProject = s.trees(ctx), s.b.inProject()
+	c.Has, c.InProject = s.trees(ctx), s.b.see.inProject()
 	return s.Setup.SetMemory(ctx, c)
 }
 
 func (s boundedSetup) trees(ctx context.Context) func(troupe.SessionID) bool {
 	return func(id troupe.SessionID) bool {
-		has, err := s.b.hasSession(ctx, id, s.b.needs)
+		has, err := s.b.see.hasSession(ctx, id, s.b.see.needs)
 		return has && err == nil
 	}
 }
@@ -410,7 +360,7 @@ func (w boundedWorkspaces) Worktrees(ctx context.Context, q wire.WorktreeQuery) 
 	}
 	q.All = true
 	all, err := w.Workspaces.Worktrees(ctx, q)
-	return slices.DeleteFunc(all, func(x wire.Worktree) bool { return !w.b.has(x.Of) }), err
+	return slices.DeleteFunc(all, func(x wire.Worktree) bool { return !w.b.see.has(x.Of) }), err
 }
 
 // check refuses a name of a worktree beside another folder, with the words for one that is nowhere: those of the home
@@ -427,7 +377,7 @@ func (w boundedWorkspaces) check(ctx context.Context, q wire.WorktreeQuery) erro
 		return &told
 	}
 	for _, x := range all {
-		if !w.b.has(x.Of) {
+		if !w.b.see.has(x.Of) {
 			return noneOf("worktree", q.Name)
 		}
 	}

@@ -119,8 +119,8 @@ func (m *mixed) PruneWorktrees(context.Context, wire.WorktreePrune) ([]wire.Prun
 
 // boundTo is what a home has, as an operator of a server has it that serves a folder.
 func boundTo(a api.API, dir string) bounded {
-	return bounded{API: a, all: a, bind: func(troupe.Caller) api.API { return a }, in: folders{dir},
-		c: troupe.Caller{Right: troupe.RightOperator}, needs: troupe.RightOperator}
+	return bounded{API: a, see: sight{all: a, bind: func(troupe.Caller) api.API { return a }, in: folders{dir},
+		c: troupe.Caller{Right: troupe.RightOperator}, needs: troupe.RightOperator}}
 }
 
 // since is what was done since it was last asked.
@@ -243,9 +243,9 @@ func TestMeantInAProject(t *testing.T) {
 	t.Parallel()
 	dir := realDir(t)
 	m := &ambiguous{mixed{here: dir, there: filepath.Dir(dir)}}
-	b := bounded{all: m, bind: func(troupe.Caller) api.API { return m }, in: folders{filepath.Dir(dir)},
-		c:     troupe.Caller{Right: troupe.RightNone, Projects: troupe.Projects{{Folder: dir, Right: troupe.RightViewer}}},
-		needs: troupe.RightViewer}
+	b := bounded{see: sight{all: m, bind: func(troupe.Caller) api.API { return m }, in: folders{filepath.Dir(dir)},
+		c: troupe.Caller{Right: troupe.RightNone,
+			Projects: troupe.Projects{{Folder: dir, Right: troupe.RightViewer}}}, needs: troupe.RightViewer}}
 	for ref, want := range map[string]error{
 		"000000000002": nil, "00000000000": troupe.ErrAmbiguous, "00000000001": troupe.ErrAmbiguous,
 		"0000000000": troupe.ErrAmbiguous, "9": troupe.ErrNotFound,
@@ -258,8 +258,8 @@ func TestMeantInAProject(t *testing.T) {
 			t.Errorf("%q is found: %v", ref, found)
 		}
 	}
-	for id, want := range map[string]error{"r": troupe.ErrAmbiguous, "x": troupe.ErrNotFound, "r1": troupe.ErrNotFound,
-		"r2": nil} {
+	for id, want := range map[string]error{"r": troupe.ErrAmbiguous, "x": troupe.ErrNotFound,
+		"r1": troupe.ErrNotFound, "r2": nil} {
 		if r, err := b.Request(t.Context(), id); !errors.Is(err, want) || want == nil && r.ID != id {
 			t.Errorf("request %q: %+v, %v", id, r, err)
 		}

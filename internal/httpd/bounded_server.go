@@ -11,7 +11,7 @@ import (
 
 // Server is the server as far as it is about what the caller may see: a database may be that of several servers, and
 // the owner of the home has sessions and schedules of their own.
-func (b bounded) Server() api.Server { return boundedServer{b.all.Server(), b} }
+func (b bounded) Server() api.Server { return boundedServer{b.see.all.Server(), b} }
 
 type boundedServer struct {
 	api.Server
@@ -31,9 +31,9 @@ type boundedPeople struct {
 // Me is the caller, with their own right at the server and the folders in which they may look.
 func (p boundedPeople) Me(ctx context.Context) (wire.Me, error) {
 	me, err := p.People.Me(ctx)
-	me.Right, me.Projects = p.b.c.Right, p.b.c.Projects
-	if p.b.inProject() {
-		me.Folders = groundOf(p.b.in, p.b.c, troupe.RightViewer).in
+	me.Right, me.Projects = p.b.see.c.Right, p.b.see.c.Projects
+	if p.b.see.inProject() {
+		me.Folders = groundOf(p.b.see.in, p.b.see.c, troupe.RightViewer).in
 	}
 	return me, err
 }
@@ -50,9 +50,9 @@ type boundedHosting struct {
 // the server, and to its admins what is known of no folder, such as a session that is just being born.
 func (h boundedHosting) Hosted(ctx context.Context) (wire.Hosted, error) {
 	out, err := h.Hosting.Hosted(ctx)
-	sees := func(folder string) bool { return h.b.has(folder) }
+	see, ground := h.b.see, groundOf(h.b.see.in, h.b.see.c, troupe.RightViewer)
 	out.Sessions = slices.DeleteFunc(out.Sessions, func(k wire.KeptGoing) bool {
-		return !sees(k.Cwd) && (k.Cwd != "" || !h.b.c.Right.Covers(troupe.RightAdmin))
+		return !see.has(k.Cwd) && (k.Cwd != "" || !see.c.Right.Covers(troupe.RightAdmin))
 	})
 	for i := range out.Sessions {
 		if k := &out.Sessions[i]; k.Cwd == "" {
@@ -60,19 +60,18 @@ func (h boundedHosting) Hosted(ctx context.Context) (wire.Hosted, error) {
 		}
 	}
 	out.Paused = slices.DeleteFunc(out.Paused, func(p wire.Paused) bool {
-		return !sees(p.Folder) && !slices.ContainsFunc(groundOf(h.b.in, h.b.c, h.b.needs).in, func(in string) bool {
-			return troupe.Within(in, p.Folder)
-		})
+		return !see.has(p.Folder) &&
+			!slices.ContainsFunc(ground.in, func(in string) bool { return troupe.Within(in, p.Folder) })
 	})
-	if h.b.inProject() {
-		out.Workers = []wire.Worker{}
+	if see.inProject() {
+		out.Partial, out.Workers = true, []wire.Worker{}
 		for i := range out.Sessions {
 			out.Sessions[i].Worker = ""
 		}
 	}
 	for i := range out.Workers {
 		w := &out.Workers[i]
-		w.Folders = slices.DeleteFunc(w.Folders, func(f string) bool { return !sees(f) })
+		w.Folders = slices.DeleteFunc(w.Folders, func(f string) bool { return !see.has(f) })
 	}
 	return out, err
 }
@@ -92,15 +91,15 @@ func folderOfPlan(x any) (folder string, known bool) {
 }
 
 // showsPlan reports whether a caller sees a plan: one that cannot be read, if they have the right at the server.
-func (b bounded) showsPlan(x any) bool {
+func (s sight) showsPlan(x any) bool {
 	folder, known := folderOfPlan(x)
-	return b.has(folder) || !known && !b.inProject()
+	return s.has(folder) || !known && !s.inProject()
 }
 
 // plan is one that the caller sees, and the api for what is in its folder.
 func plan[T planned](ctx context.Context, b bounded, what, name string,
 	get func(context.Context, string) (T, error)) (x T, _ bounded, err error) {
-	if x, err = get(ctx, name); isGone(err) || err == nil && !b.showsPlan(x) {
+	if x, err = get(ctx, name); isGone(err) || err == nil && !b.see.showsPlan(x) {
 		return *new(T), b, noneOf(what, name)
 	}
 	if folder, known := folderOfPlan(x); err == nil && known {
@@ -112,12 +111,12 @@ func plan[T planned](ctx context.Context, b bounded, what, name string,
 // governing is the api for one who administers the project, for what an admin of the server may do in any. It is for
 // what ends or holds up what another user has made there; their terms begin as that user, and stay theirs.
 func (b bounded) governing() api.Server {
-	c := b.c.In(b.cwd)
+	c := b.see.c.In(b.cwd)
 	if c.Governs == "" || b.cwd == "" {
 		return b.API.Server()
 	}
 	c.Right = troupe.RightAdmin
-	return b.bind(c).Server()
+	return b.see.bind(c).Server()
 }
 
 // terms are what is said of a plan that may be there: b is the api for the folder in which it is to begin.
@@ -129,7 +128,7 @@ func terms[T planned](ctx context.Context, b bounded, name string, version *int6
 		return nil
 	case err != nil:
 		return err
-	case !b.showsPlan(x):
+	case !b.see.showsPlan(x):
 		*version = 0 // its name is taken: that is all there is to be said of it
 		return nil
 	}
@@ -152,7 +151,7 @@ type scheduling = api.Schedules
 
 func (s boundedSchedules) Schedules(ctx context.Context) ([]wire.Schedule, error) {
 	all, err := s.scheduling.Schedules(ctx)
-	return slices.DeleteFunc(all, func(x wire.Schedule) bool { return !s.b.showsPlan(x) }), err
+	return slices.DeleteFunc(all, func(x wire.Schedule) bool { return !s.b.see.showsPlan(x) }), err
 }
 
 func (s boundedSchedules) one(ctx context.Context, name string) (wire.Schedule, api.Schedules, error) {
@@ -212,7 +211,7 @@ type hooking = api.Webhooks
 
 func (w boundedWebhooks) Webhooks(ctx context.Context) ([]wire.Webhook, error) {
 	all, err := w.hooking.Webhooks(ctx)
-	return slices.DeleteFunc(all, func(x wire.Webhook) bool { return !w.b.showsPlan(x) }), err
+	return slices.DeleteFunc(all, func(x wire.Webhook) bool { return !w.b.see.showsPlan(x) }), err
 }
 
 func (w boundedWebhooks) one(ctx context.Context, name string) (wire.Webhook, api.Webhooks, error) {

@@ -66,7 +66,7 @@ func (g *ground) look(v reflect.Value, verb string) (needs wire.Demand, err erro
 		case isFiles(field):
 			for j := range x.Len() {
 				if err == nil {
-					_, err = g.within(x.Index(j).String())
+					_, _, err = g.within(x.Index(j).String())
 				}
 			}
 		default:
@@ -94,10 +94,12 @@ func isFiles(f reflect.StructField) bool {
 // bound has a field name one of the folders, or a folder in one.
 func (g *ground) bound(x reflect.Value, verb string) error {
 	named := x.String()
-	real, err := g.within(named)
+	real, lacks, err := g.within(named)
 	everywhere := g.c.Right.Covers(g.needs)
 	switch selects := verb == "list-sessions" || verb == "find-session"; { // it only says which are meant
 	case err == nil:
+	case lacks:
+		return err
 	case named == "" && (everywhere || selects) && verb != "begin" && verb != "set-schedule" && verb != "set-webhook":
 		return nil
 	case len(g.in) == 1 || named == "" && len(g.in) > 0:

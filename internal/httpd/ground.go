@@ -11,16 +11,17 @@ import (
 
 // ground is where a caller may do what a verb does.
 type ground struct {
-	in    folders // in which they may, the usual one first
-	c     troupe.Caller
-	needs troupe.Right
-	at    string // the folder that was named, or is meant; "": none is
+	served folders
+	in     folders // in which they may, the usual one first
+	c      troupe.Caller
+	needs  troupe.Right
+	at     string // the folder that was named, or is meant; "": none is
 }
 
 // groundOf is all of the server's folders for who has the right at the server, and the projects in which they have it
 // for others.
 func groundOf(served folders, c troupe.Caller, needs troupe.Right) *ground {
-	g := &ground{in: served, c: c, needs: needs}
+	g := &ground{served: served, in: served, c: c, needs: needs}
 	if c.Right.Covers(needs) {
 		return g
 	}
@@ -37,13 +38,17 @@ func (o *operations) ground(ctx context.Context, verb string) *ground {
 	return groundOf(o.in, caller(ctx), wire.RouteOf(verb).Needs)
 }
 
-// within is the real name of what lies in one of the folders.
-func (g *ground) within(path string) (string, error) {
-	real, err := g.in.within(path)
-	if err == nil && !g.c.In(real).May(g.needs) { // in a project below, they have less
+// within is the real name of what lies where the caller may. Who sees it, and may do less there, is told so: lacks.
+func (g *ground) within(path string) (real string, lacks bool, err error) {
+	real, err = g.served.within(path)
+	switch c := g.c.In(real); {
+	case err == nil && c.May(g.needs):
+	case err == nil && c.May(troupe.RightViewer):
+		lacks, err = true, troupe.NotAllowed(g.needs)
+	default:
 		err = g.in.outside(path)
 	}
-	return real, err
+	return real, lacks, err
 }
 
 // mayDo reports whether a caller may have a verb answer, of all there is or of something in a project.
@@ -59,16 +64,16 @@ func (o *operations) bounds(c troupe.Caller, verb string) api.API {
 	if len(o.in) == 0 && everywhere {
 		return o.bind(c)
 	}
-	b := bounded{bind: o.bind, c: c, needs: needs, in: o.in, checkouts: o.checkouts}
+	b := bounded{see: sight{bind: o.bind, c: c, needs: needs, in: o.in, checkouts: o.checkouts}}
 	if o.checkouts != "" {
-		b.in = append(slices.Clip(b.in), o.checkouts)
+		b.see.in = append(slices.Clip(o.in), o.checkouts)
 	}
 	looks := c
 	if looks.Projects = nil; !everywhere {
 		looks.Right = troupe.RightViewer
 	}
-	if b.all = o.bind(looks); everywhere {
-		b.API = b.all
+	if b.see.all = o.bind(looks); everywhere {
+		b.API = b.see.all
 	}
 	return b
 }

@@ -66,7 +66,8 @@ func TestStreamsEndWithTheirRight(t *testing.T) {
 			k := &lessened{inProject: strings.Contains(what, "project")}
 			w := apitest.New()
 			w.Settle("/src")
-			o := &operations{bind: func(c troupe.Caller) api.API { return waits{w.As(c)} }, keys: k, in: folders{"/src"}}
+			o := &operations{bind: func(c troupe.Caller) api.API { return waits{w.As(c)} }, keys: k,
+				in: folders{"/src"}}
 			s := newServer(t.Context(), o, slog.New(slog.DiscardHandler), func(net.Conn) peer { return peer{} },
 				newDoor(Address{Log: slog.New(slog.DiscardHandler)}, k, false).admit)
 			l := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}

@@ -66,13 +66,13 @@ const waitMost = 20 * time.Second
 func (o *operations) runs(h huma.API) {
 	query(o, h, "begin", func(a api.API, ctx context.Context, in *beginning) (wire.Begun, error) {
 		if in.Body.Exact && in.named != "" && in.Body.Cwd != in.named {
-			if _, err := o.ground(ctx, "begin").within(in.named); err != nil {
+			if _, _, err := o.ground(ctx, "begin").within(in.named); err != nil {
 				return wire.Begun{}, err
 			}
 		}
 		begun, err := a.Begin(ctx, in.Body)
 		if err == nil && in.named != "" && in.Body.Cwd != in.named && in.Body.Resume == "" {
-			if _, outside := o.ground(ctx, "begin").within(in.named); outside != nil {
+			if _, _, outside := o.ground(ctx, "begin").within(in.named); outside != nil {
 				begun.Warnings = append(begun.Warnings, fmt.Sprintf("the agents work in %s: %s is in none of the "+
 					"server's "+
 					"folders", in.Body.Cwd, in.named))

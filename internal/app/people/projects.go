@@ -19,8 +19,8 @@ func checkProjects(all troupe.Projects) error {
 		case !filepath.IsAbs(p.Folder) || filepath.Clean(p.Folder) != p.Folder:
 			return wrong(fmt.Sprintf("the project %.200q is no folder by its whole name", p.Folder))
 		case p.Right != troupe.RightNone && !slices.Contains(troupe.UserRights(), p.Right):
-			return wrong(fmt.Sprintf("there is no right %q in a project; there are viewer, operator and admin, and none",
-				p.Right))
+			return wrong(fmt.Sprintf("there is no right %q in a project; there are viewer, operator and admin, and "+
+				"none", p.Right))
 		}
 	}
 	return nil

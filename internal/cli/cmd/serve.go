@@ -243,7 +243,8 @@ read and that is hidden from agents; it holds for 90 days.`,
 				said = "Commands go there with --server " + address + "."
 			}
 			err = c.Printf("You are logged in at %s as %s (%s), until %s. %s\n", address,
-				console.Line(in.Name, 64), rightsOf(in.Right, in.Projects), in.Expires.Local().Format("2 Jan 2006"), said)
+				console.Line(in.Name, 64), rightsOf(in.Right, in.Projects), in.Expires.Local().Format("2 Jan 2006"),
+				said)
 			return err
 		},
 	}

@@ -91,7 +91,8 @@ func (r *rights) change(u *wire.UserChange) error {
 			return console.Usage("--project %s: it is a folder by its whole name and a right, such as "+
 				"--project /srv/app=operator; there are viewer, operator and admin, and none", text)
 		}
-		u.Projects = append(u.Projects, troupe.Project{Folder: filepath.Clean(text[:i]), Right: troupe.Right(text[i+1:])})
+		u.Projects = append(u.Projects,
+			troupe.Project{Folder: filepath.Clean(text[:i]), Right: troupe.Right(text[i+1:])})
 	}
 	switch {
 	case u.Right != "" || len(u.Projects) > 0:
