@@ -275,6 +275,34 @@ func TestProjectOfOthers(t *testing.T) {
 			t.Errorf("a project in %s: %d %s", folder, status, body)
 		}
 	}
+	// What agents keep for all projects is the server's; what those of the project keep, its admin changes.
+	w.write(filepath.Join(filepath.Dir(w.dir), "user/.claude/agent-memory/everywhere/MEMORY.md"), "For all.\n")
+	for _, x := range []struct {
+		path string
+		more map[string]any
+		want int
+	}{
+		{"/v1/memories", map[string]any{}, http.StatusOK},
+		{"/v1/memories", map[string]any{"agent": "everywhere"}, http.StatusNotFound},
+		{"/v1/memories", map[string]any{"agent": "everywhere", "file": "MEMORY.md"}, http.StatusNotFound},
+		{"/v1/memories/change", map[string]any{"agent": "everywhere", "file": "MEMORY.md", "text": "x"},
+			http.StatusNotFound},
+		{"/v1/memories/change", map[string]any{"agent": "new", "scope": "user", "file": "MEMORY.md", "text": "x"},
+			http.StatusNotFound},
+		{"/v1/memories/change", map[string]any{"agent": "keeper", "scope": "project", "file": "MEMORY.md", "text": "x"},
+			http.StatusOK},
+	} {
+		x.more["cwd"] = w.dir
+		status, body := call(ann, "POST", x.path, x.more)
+		if status != x.want || strings.Contains(body, "For all") || status == http.StatusOK &&
+			strings.Contains(body, "everywhere") {
+			t.Errorf("%s %v: %d %s", x.path, x.more, status, body)
+		}
+	}
+	if _, body := call(w.admin, "POST", "/v1/memories", map[string]any{"cwd": w.dir}); !strings.Contains(body,
+		"everywhere") {
+		t.Errorf("to the server's admin there is %s", body)
+	}
 	w.must("POST", "/v1/users/change", w.admin, map[string]any{"name": "ann",
 		"projects": []any{map[string]any{"folder": w.dir, "right": "none"}}})
 	if status, body := call(ann, "POST", "/v1/sessions", begin(nil)); status != http.StatusForbidden {
