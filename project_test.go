@@ -14,7 +14,7 @@ func TestRightInProject(t *testing.T) {
 	const (
 		none, viewer, operator, admin = troupe.RightNone, troupe.RightViewer, troupe.RightOperator, troupe.RightAdmin
 	)
-	all := troupe.Projects{{Folder: "/srv/app", Right: operator}, {Folder: "/srv/app/secret", Right: viewer},
+	all := troupe.Projects{{Folder: "/srv/app/secret", Right: viewer}, {Folder: "/srv/app", Right: operator},
 		{Folder: "/srv/web", Right: admin}, {Folder: "/srv/new", Right: "auditor"}, {Folder: "", Right: admin}}
 	for _, x := range []struct {
 		at      troupe.Right

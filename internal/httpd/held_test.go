@@ -96,6 +96,11 @@ func TestStreamsEndWithTheirRight(t *testing.T) {
 				}
 			}
 			k.down.Store(false)
+			for range 2 {
+				if m := message(t, stream); !strings.Contains(m, "still here") {
+					t.Fatalf("%s: while the right holds came %q", what, m)
+				}
+			}
 			wait := dial("POST", "/v1/sessions/job/wait")
 			synctest.Wait()
 			take(k)

@@ -256,6 +256,7 @@ func TestProjectOfOthers(t *testing.T) {
 	if status, body := call(ann, "GET", "/v1/sessions?cwd="+second, nil); status != http.StatusOK {
 		t.Errorf("what is below: %d %s", status, body)
 	}
+	w.must("POST", "/v1/sessions", w.admin, map[string]any{"cwd": other, "prompt": "look"})
 	for _, path := range []string{"/v1/models?cwd=", "/v1/sessions/main?cwd="} {
 		_, there := call(ann, "GET", path+other, nil)
 		_, none := call(ann, "GET", path+"/no/such", nil)
