@@ -103,16 +103,17 @@ type knowing struct {
 
 func (a knowing) Server() api.Server { return mixedServer{m: a.mixed, c: a.c} }
 
-// TestBoundedServer: of what a database knows of sessions that are kept going, of pauses and of schedules, the users of a
-// server are told what is in its folders, and those with rights in projects what is in these. (The titles and prompts of
-// all were told before.)
+// TestBoundedServer: of what a database knows of sessions that are kept going, of pauses and of schedules, the users of
+// a server are told what is in its folders, and those with rights in projects what is in these. (The titles and prompts
+// of all were told before.)
 func TestBoundedServer(t *testing.T) {
 	t.Parallel()
 	base := realDir(t)
 	m := &mixed{here: filepath.Join(base, "here"), there: filepath.Join(base, "there")}
-	at := func(folder string, right troupe.Right) troupe.Projects {
-		return troupe.Projects{{Folder: folder, Right: right}}
+	who := func(right troupe.Right, in string, there troupe.Right) troupe.Caller {
+		return troupe.Caller{Right: right, Projects: troupe.Projects{{Folder: in, Right: there}}}
 	}
+	const none, viewer, admin = troupe.RightNone, troupe.RightViewer, troupe.RightAdmin
 	for name, x := range map[string]struct {
 		c         troupe.Caller
 		served    string
@@ -121,14 +122,14 @@ func TestBoundedServer(t *testing.T) {
 		workers   int
 		schedules string
 	}{
-		"a viewer":              {troupe.Caller{Right: troupe.RightViewer}, m.here, "here", 1, 1, "broken here"},
-		"an admin":              {troupe.Caller{Right: troupe.RightAdmin}, m.here, "here ", 1, 1, "broken here"},
-		"a viewer of all":       {troupe.Caller{Right: troupe.RightViewer}, base, "here there", 3, 1, "broken here there"},
-		"a member":              {troupe.Caller{Right: "none", Projects: at(m.here, troupe.RightViewer)}, base, "here", 1, 0, "here"},
-		"a member of another":   {troupe.Caller{Right: "none", Projects: at(m.there, troupe.RightAdmin)}, base, "there", 1, 0, "there"},
-		"a member below":        {troupe.Caller{Right: "none", Projects: at(filepath.Join(m.there, "sub"), "admin")}, base, "", 1, 0, ""},
-		"a member of nowhere":   {troupe.Caller{Right: "none", Projects: at("/else", troupe.RightAdmin)}, base, "", 0, 0, ""},
-		"a member and a viewer": {troupe.Caller{Right: troupe.RightViewer, Projects: at(m.here, troupe.RightAdmin)}, m.there, "there", 1, 1, "broken there"},
+		"a viewer":            {troupe.Caller{Right: viewer}, m.here, "here", 1, 1, "broken here"},
+		"an admin":            {troupe.Caller{Right: admin}, m.here, "here ", 1, 1, "broken here"},
+		"a viewer of all":     {troupe.Caller{Right: viewer}, base, "here there", 3, 1, "broken here there"},
+		"a member":            {who(none, m.here, viewer), base, "here", 1, 0, "here"},
+		"a member of another": {who(none, m.there, admin), base, "there", 1, 0, "there"},
+		"a member below":      {who(none, filepath.Join(m.there, "sub"), admin), base, "", 1, 0, ""},
+		"a member of nowhere": {who(none, "/else", admin), base, "", 0, 0, ""},
+		"a member and viewer": {who(viewer, m.here, admin), m.there, "there", 1, 1, "broken there"},
 	} {
 		b := m.by(x.c, troupe.RightViewer, x.served)
 		h, err := b.Server().Hosting().Hosted(t.Context())
@@ -165,8 +166,8 @@ func TestBoundedServer(t *testing.T) {
 }
 
 // TestSchedulesByProject: who changes a schedule has the right in its folder, before and after; what another project
-// has is not there, but that its name is taken; and who administers a project may remove what others have there, and not
-// give it terms of their own.
+// has is not there, but that its name is taken; and who administers a project may remove what others have there, and
+// not give it terms of their own.
 func TestSchedulesByProject(t *testing.T) {
 	t.Parallel()
 	base := realDir(t)
@@ -215,7 +216,8 @@ func TestSchedulesByProject(t *testing.T) {
 		}
 		got = map[string]string{}
 		for which := range x.remove {
-			got[which] = told(m.by(c, troupe.RightOperator, base).Server().Schedules().RemoveSchedule(t.Context(), which))
+			all := m.by(c, troupe.RightOperator, base).Server().Schedules()
+			got[which] = told(all.RemoveSchedule(t.Context(), which))
 		}
 		if !reflect.DeepEqual(got, x.remove) {
 			t.Errorf("%s removes: %q", name, got)
