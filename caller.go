@@ -20,6 +20,9 @@ type Caller struct {
 	Token string `json:"token,omitempty"`
 	// Relayed: another process of the same database has passed the call on. It is passed on no further.
 	Relayed bool `json:"-"`
+	// Projects are those of a user of a server, and Governs the one of them that they administer (see In).
+	Projects Projects `json:"-"`
+	Governs  string   `json:"-"`
 }
 
 // Right is why a caller may do what it asks for.

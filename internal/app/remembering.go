@@ -66,7 +66,7 @@ func (a setup) memoriesOf(q wire.MemoryQuery) ([]memory.Kept, memory.Places, err
 	return slices.DeleteFunc(all, func(k memory.Kept) bool {
 		return folder != "" && !strings.EqualFold(k.Agent, folder) || q.Scope != "" && k.Scope != q.Scope ||
 			q.Session != "" && !strings.HasPrefix(string(k.Tree), q.Session) ||
-			k.Tree != "" && q.Has != nil && !q.Has(k.Tree)
+			k.Tree != "" && q.Has != nil && !q.Has(k.Tree) || q.InProject && k.Scope == troupe.MemoryUser
 	}), places, nil
 }
 
@@ -116,7 +116,8 @@ func (a setup) SetMemory(_ context.Context, c wire.MemoryChange) (out wire.Memor
 			rows[i] = wire.Memory{Scope: k.Scope, Folder: k.Folder}
 		}
 		return out, severalMemories(c.MemoryQuery, rows)
-	case len(found) == 0 && (c.Text == nil || c.Scope == "" || c.Scope == troupe.MemoryLocal):
+	case len(found) == 0 && (c.Text == nil || c.Scope == "" || c.Scope == troupe.MemoryLocal ||
+		c.InProject && c.Scope == troupe.MemoryUser):
 		return out, noMemory(c.MemoryQuery)
 	case len(found) == 0:
 		m, err := places.Of(c.Scope, c.Agent)

@@ -19,7 +19,7 @@ func TestAnywhereIsAFolder(t *testing.T) {
 		}
 		in = append(in, folder)
 	}
-	c := troupe.Caller{Right: troupe.RightAdmin}
+	g := groundOf(in, troupe.Caller{Right: troupe.RightAdmin}, troupe.RightOperator)
 	for _, cwd := range []string{"/", "/no/such/folder", in[1]} {
 		want := in[0]
 		if cwd == in[1] {
@@ -28,15 +28,15 @@ func TestAnywhereIsAFolder(t *testing.T) {
 		b := &struct{ Body wire.Begin }{wire.Begin{Cwd: cwd,
 			Role: wire.Role{Repository: wire.Repository{Repo: "https://git.example.com/you/app"}}}}
 		q := &struct{ Body wire.WorktreePush }{wire.WorktreePush{WorktreeQuery: wire.WorktreeQuery{Cwd: cwd}}}
-		if err := in.admit(c, "begin", b); err != nil || b.Body.Cwd != want {
+		if err := g.admit("begin", b); err != nil || b.Body.Cwd != want {
 			t.Errorf("a session begins from %s in %q, %v", cwd, b.Body.Cwd, err)
 		}
-		if err := in.admit(c, "push-worktree", q); err != nil || q.Body.Cwd != want {
+		if err := g.admit("push-worktree", q); err != nil || q.Body.Cwd != want {
 			t.Errorf("a worktree is asked for from %s in %q, %v", cwd, q.Body.Cwd, err)
 		}
 	}
 	p := &struct{ Body wire.WorktreePrune }{wire.WorktreePrune{Cwd: "/"}}
-	if err := in.admit(c, "prune-worktrees", p); err == nil {
+	if err := g.admit("prune-worktrees", p); err == nil {
 		t.Errorf("worktrees of / are pruned in %q", p.Body.Cwd)
 	}
 }

@@ -40,6 +40,7 @@ type Target struct {
 type meant struct {
 	typed   string
 	session troupe.SessionID
+	cwd     string
 }
 
 // naming is what is sent that names a session, or something of one.
@@ -50,14 +51,14 @@ type naming interface {
 
 func (t *Target) resolve(ctx context.Context, a api.API) *meant {
 	if s, err := session(ctx, a, t.ID); err == nil && t.session == "" {
-		t.meant, t.ID = meant{t.ID, s.ID}, string(s.ID)
+		t.meant, t.ID = meant{t.ID, s.ID, s.Cwd}, string(s.ID)
 	}
 	return &t.meant
 }
 
 func (r *Asked) resolve(ctx context.Context, a api.API) *meant {
 	if x, err := a.Request(ctx, r.id()); err == nil && r.session == "" {
-		r.meant, r.Request = meant{r.Request, x.Session}, x.ID
+		r.meant, r.Request = meant{r.Request, x.Session, x.Folder}, x.ID
 	}
 	return &r.meant
 }
@@ -96,7 +97,7 @@ func (o *operations) permit(h huma.API, verb string) func(huma.Context, func(hum
 	return func(hc huma.Context, next func(huma.Context)) {
 		ctx := hc.Context()
 		c := caller(ctx)
-		if c.Right.Covers(needs) {
+		if mayDo(c, verb) {
 			next(hc)
 			return
 		}
@@ -114,17 +115,19 @@ func (o *operations) permit(h huma.API, verb string) func(huma.Context, func(hum
 	}
 }
 
-// noted has noted what a user of a server is about to do, unless they only look. end notes what came of it.
-func (o *operations) noted(ctx context.Context, verb string, in any) (end func(context.Context, error), err error) {
+// noted has noted what a user of a server is about to do, unless they only look, with the right that they have where
+// they do it. end notes what came of it. A is the api that they have for it.
+func (o *operations) noted(ctx context.Context, verb string, in any, a api.API) (end func(context.Context, error),
+	err error) {
 	if !o.notes(verb) {
 		return func(context.Context, error) {}, nil
 	}
 	c := caller(ctx)
 	about, with := wire.Told(in)
-	act := wire.Act{By: c.Name, Right: c.Right, Token: c.Token, Verb: verb, About: about, With: with}
+	act := wire.Act{By: c.Name, Right: judged(a, c).Right, Token: c.Token, Verb: verb, About: about, With: with}
 	if n, ok := in.(naming); ok && c.Surface == troupe.SurfaceServer {
-		if m := n.resolve(ctx, boundTo(o.bind(c), o.in, o.checkouts)); m.session != "" {
-			act.About, act.Session = wire.Cut(m.typed), m.session
+		if m := n.resolve(ctx, o.bounds(c, verb)); m.session != "" {
+			act.About, act.Session, act.Right = wire.Cut(m.typed), m.session, c.In(m.cwd).Right
 		}
 	}
 	noted, err := o.acts.Begin(ctx, act)
@@ -144,13 +147,18 @@ func (o *operations) notes(verb string) bool {
 // as is the use cases for who makes a request, if they may send with the verb what they do. In is a pointer to that.
 func (o *operations) as(ctx context.Context, verb string, in any) (api.API, error) {
 	c := caller(ctx)
-	if c.Surface == troupe.SurfaceServer {
-		if err := o.in.admit(c, verb, in); err != nil {
-			return nil, err
-		}
-		return boundTo(o.bind(c), o.in, o.checkouts), nil
+	if c.Surface != troupe.SurfaceServer {
+		return o.bind(c), nil
 	}
-	return o.bind(c), nil
+	g := o.ground(ctx, verb)
+	if err := g.admit(verb, in); err != nil {
+		return nil, err
+	}
+	a := o.bounds(c, verb)
+	if b, ok := a.(bounded); ok && b.API == nil && g.at != "" {
+		return b.at(g.at)
+	}
+	return a, nil
 }
 
 // session finds what a path names. A whole id never means a name that looks like one.
@@ -165,14 +173,17 @@ func session(ctx context.Context, a api.API, ref string) (wire.Session, error) {
 	return s, err
 }
 
-// identify is session for calls that look it up themselves.
-func identify(ctx context.Context, a api.API, ref string) (troupe.SessionID, error) {
-	_, isBounded := a.(bounded) // a session of which it has to be known whether it is there
+// identify is session for calls that look it up themselves, with the api for what is about that session.
+func identify(ctx context.Context, a api.API, ref string) (api.API, troupe.SessionID, error) {
+	b, isBounded := a.(bounded) // a session of which it has to be known whether it is there
 	if id, whole := troupe.ParseSessionID(ref); whole && !isBounded {
-		return id, nil
+		return a, id, nil
 	}
 	s, err := session(ctx, a, ref)
-	return s.ID, err
+	if err == nil && isBounded {
+		a, err = b.at(s.Cwd)
+	}
+	return a, s.ID, err
 }
 
 // describe makes the API on mux and returns its description.
@@ -261,6 +272,9 @@ func (o *operations) operation(h huma.API, id string) huma.Operation {
 	schema := h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[wire.Problem](), true, "Problem")
 	most := int64(maxBody)
 	about := fmt.Sprintf("At a server: with the right %s.", r.Needs)
+	if r.InProject {
+		about = fmt.Sprintf("At a server: with the right %s, there or in the project of what it is about.", r.Needs)
+	}
 	between := huma.Middlewares{o.permit(h, id)}
 	if r.Large {
 		most, between = maxMessage, append(between, o.fewLarge(h))
@@ -296,7 +310,7 @@ func query[I, T any](o *operations, h huma.API, id string, fn func(api.API, cont
 func carried[I, T any](ctx context.Context, o *operations, id string, in *I,
 	fn func(api.API, context.Context, *I) (T, error)) (v T, err error) {
 	a, err := o.as(ctx, id, in)
-	end, nerr := o.noted(ctx, id, in) // with the folder that is meant by now
+	end, nerr := o.noted(ctx, id, in, a) // with the folder that is meant by now
 	if nerr != nil {
 		return v, wire.NewProblem(nerr)
 	}
@@ -313,7 +327,7 @@ func carried[I, T any](ctx context.Context, o *operations, id string, in *I,
 func do[I any](o *operations, h huma.API, id string, fn func(api.API, context.Context, *I) error) {
 	huma.Register(h, o.operation(h, id), func(ctx context.Context, in *I) (*nothing, error) {
 		a, err := o.as(ctx, id, in)
-		end, nerr := o.noted(ctx, id, in)
+		end, nerr := o.noted(ctx, id, in, a)
 		if nerr != nil {
 			return nil, wire.NewProblem(nerr)
 		}
@@ -348,7 +362,7 @@ func doSession(o *operations, h huma.API, id string, fn func(api.API, context.Co
 // with calls fn with the session that a path names.
 func with[T any](ctx context.Context, a api.API, t Target, fn func(api.API, context.Context, troupe.SessionID) (T,
 	error)) (v T, err error) {
-	id, err := identify(ctx, a, t.ID)
+	a, id, err := identify(ctx, a, t.ID)
 	if err != nil {
 		return v, err
 	}
@@ -390,7 +404,7 @@ func queryWithBody[B, T any](o *operations, h huma.API, id string,
 func doWithBody[B any](o *operations, h huma.API, id string, fn func(api.API, context.Context, troupe.SessionID,
 	B) error) {
 	do(o, h, id, func(a api.API, ctx context.Context, in *targeted[B]) error {
-		id, err := identify(ctx, a, in.ID)
+		a, id, err := identify(ctx, a, in.ID)
 		if err != nil {
 			return err
 		}

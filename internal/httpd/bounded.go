@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,57 +12,48 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// bounded is the api for the users of a server: of its home they have the sessions that work in the server's folders.
-// To them there are no others, such as those that the owner of the home runs elsewhere. A folder that a link leads to
-// is where it leads.
+// bounded is the api for the users of a server: of its home they have the sessions that work in the server's folders,
+// and of these the ones in whose folders they have a right. To them there are no others, such as those that the owner
+// of the home runs elsewhere. A folder that a link leads to is where it leads.
 type bounded struct {
+	// API is for what is in the folder cwd, as one who has the right there. It is nil until it is known which that is,
+	// unless the caller has the right at the server: what nobody thought of can be asked by no one else.
 	api.API
+	cwd string
 
-	in folders
+	see sight
 }
 
-// boundTo bounds an api to folders, and those of checkouts; none: it has no bounds.
-func boundTo(a api.API, in folders, checkouts string) api.API {
-	if len(in) == 0 {
-		return a
+// at is the api for what is in a folder, if the verb may be had there.
+func (b bounded) at(cwd string) (bounded, error) {
+	if b.cwd = b.see.place(cwd); b.API != nil && len(b.see.c.Projects) == 0 {
+		return b, nil
 	}
-	if checkouts != "" {
-		in = append(slices.Clip(in), checkouts)
+	c := b.see.c.In(b.cwd)
+	if !c.May(b.see.needs) {
+		return b, troupe.NotAllowed(b.see.needs)
 	}
-	return bounded{a, in}
+	b.API = b.see.bind(c)
+	return b, nil
 }
 
-// has reports whether a session's folder is one of the server's: by the name with which the session was born, so that
-// it is seen and stopped whatever stands there by now, or by where that leads.
-func (b bounded) has(cwd string) bool {
-	if troupe.WithinAny(cwd, b.in) {
-		return true
+// judged is a caller as one who asks for what an api is about.
+func judged(a api.API, c troupe.Caller) troupe.Caller {
+	if b, ok := a.(bounded); ok && b.cwd != "" {
+		return c.In(b.cwd)
 	}
-	real, err := filepath.EvalSymlinks(cwd)
-	return err == nil && troupe.WithinAny(real, b.in)
-}
-
-// hasSession reports whether a session is one of the server's.
-func (b bounded) hasSession(ctx context.Context, id troupe.SessionID) (bool, error) {
-	if id == "" {
-		return false, nil
-	}
-	t, err := b.Tree(ctx, id)
-	if err != nil {
-		return false, err
-	}
-	return b.has(t.Sessions[0].Cwd), nil
+	return c
 }
 
 // only leaves of a list what belongs to sessions of the server.
-func only[T any](ctx context.Context, b bounded, all []T, of func(T) troupe.SessionID) ([]T, error) {
+func only[T any](ctx context.Context, see sight, all []T, of func(T) troupe.SessionID) ([]T, error) {
 	out, known := []T{}, map[troupe.SessionID]bool{}
 	for _, x := range all {
 		id := of(x)
 		has, asked := known[id]
 		if !asked {
 			var err error
-			if has, err = b.hasSession(ctx, id); err != nil && !isGone(err) {
+			if has, err = see.hasSession(ctx, id, troupe.RightViewer); err != nil && !isGone(err) {
 				return nil, err
 			}
 			known[id] = has
@@ -78,28 +68,57 @@ func only[T any](ctx context.Context, b bounded, all []T, of func(T) troupe.Sess
 func isGone(err error) bool { return errors.Is(err, troupe.ErrNotFound) }
 
 func (b bounded) Find(ctx context.Context, ref, cwd string) (wire.Session, error) {
-	s, err := b.API.Find(ctx, ref, cwd)
+	s, err := b.see.all.Find(ctx, ref, cwd)
 	first, _, below := strings.Cut(ref, "/")
 	gone, unclear := isGone(err), errors.Is(err, troupe.ErrAmbiguous)
+	if unclear && !below && b.see.inProject() { // what it may mean may be other people's
+		return b.ownOf(ctx, ref, cwd)
+	}
 	switch {
-	case err == nil && b.has(s.Cwd), err != nil && !gone && !unclear, gone && ref == "main":
+	case err == nil && b.see.has(s.Cwd), err != nil && !gone && !unclear,
+		gone && ref == "main" && (!b.see.inProject() || b.see.has(cwd)):
 		return s, err
 	case err != nil && below:
 		if _, outside := b.Find(ctx, first, cwd); outside == nil {
 			return s, err
 		}
 	case unclear: // the error would name those of others
-		return s, &troupe.UserError{Problem: fmt.Sprintf("%.80q may mean several sessions", ref),
-			Code: troupe.ExitUsage,
-			Hint: "Give more of the id: `troupe sessions` lists those that this server has.", Err: troupe.ErrAmbiguous}
+		return s, severalOf(ref)
 	}
 	return wire.Session{}, noneOf("session", ref)
 }
 
+func severalOf(ref string) error {
+	return &troupe.UserError{Problem: fmt.Sprintf("%.80q may mean several sessions", ref), Code: troupe.ExitUsage,
+		Hint: "Give more of the id: `troupe sessions` lists those that this server has.", Err: troupe.ErrAmbiguous}
+}
+
+// ownOf is the one main agent of the caller's projects that is meant by a word which means several of the home.
+func (b bounded) ownOf(ctx context.Context, ref, cwd string) (wire.Session, error) {
+	all, err := b.List(ctx, wire.Listing{})
+	if err != nil {
+		return wire.Session{}, err
+	}
+	all = slices.DeleteFunc(all, func(s wire.Session) bool {
+		return s.Name != ref && !strings.HasPrefix(string(s.ID), ref)
+	})
+	switch len(all) {
+	case 0:
+		return wire.Session{}, noneOf("session", ref)
+	case 1:
+		return b.see.all.Find(ctx, string(all[0].ID), cwd)
+	}
+	return wire.Session{}, severalOf(ref)
+}
+
 // noneOf says that a server has none of a name, whether or not there is one elsewhere.
 func noneOf(what, name string) error {
+	command := what + "s"
+	if what == "schedule" || what == "webhook" {
+		command = what
+	}
 	return &troupe.UserError{Problem: fmt.Sprintf("this server has no %s %.80q", what, name),
-		Hint: fmt.Sprintf("`troupe %ss` lists those that it has.", what), Code: troupe.ExitUsage,
+		Hint: fmt.Sprintf("`troupe %s` lists those that it has.", command), Code: troupe.ExitUsage,
 		Err: troupe.ErrNotFound}
 }
 
@@ -115,12 +134,12 @@ func (b bounded) List(ctx context.Context, l wire.Listing) ([]wire.Session, erro
 	}
 	most, out := l.Limit, []wire.Session{}
 	for {
-		page, err := b.API.List(ctx, l)
+		page, err := b.see.all.List(ctx, l)
 		if err != nil {
 			return nil, err
 		}
 		for _, s := range page {
-			if b.has(s.Cwd) {
+			if b.see.has(s.Cwd) {
 				if out = append(out, s); len(out) == most {
 					return out, nil
 				}
@@ -134,15 +153,20 @@ func (b bounded) List(ctx context.Context, l wire.Listing) ([]wire.Session, erro
 }
 
 func (b bounded) Tasks(ctx context.Context, id troupe.SessionID) ([]wire.Task, error) {
-	all, err := b.API.Tasks(ctx, id)
-	if err != nil || id != "" {
-		return all, err
+	if id != "" {
+		return b.API.Tasks(ctx, id)
 	}
-	return only(ctx, b, all, func(t wire.Task) troupe.SessionID { return t.Root })
+	all, err := b.see.all.Tasks(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return only(ctx, b.see, all, func(t wire.Task) troupe.SessionID { return t.Root })
 }
 
 func (b bounded) Begin(ctx context.Context, w wire.Begin) (wire.Begun, error) {
-	if w.Resume != "" || w.Continue {
+	where := w.Cwd
+	switch {
+	case w.Resume != "" || w.Continue:
 		ref := w.Resume
 		if w.Continue {
 			ref = "main"
@@ -151,17 +175,26 @@ func (b bounded) Begin(ctx context.Context, w wire.Begin) (wire.Begun, error) {
 		if err != nil {
 			return wire.Begun{}, err
 		}
-		w.Resume, w.Continue = string(s.ID), false
+		where, w.Resume, w.Continue = s.Cwd, string(s.ID), false
+	case w.Repo != "":
+		where = b.see.checkouts
+	}
+	b, err := b.at(where)
+	if err != nil {
+		return wire.Begun{}, err
 	}
 	return b.API.Begin(ctx, w)
 }
 
 func (b bounded) Requests(ctx context.Context, root troupe.SessionID) ([]wire.Request, error) {
-	all, err := b.API.Requests(ctx, root)
-	if err != nil || root != "" {
-		return all, err
+	if root != "" {
+		return b.API.Requests(ctx, root)
 	}
-	return only(ctx, b, all, func(r wire.Request) troupe.SessionID { return r.Root })
+	all, err := b.see.all.Requests(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	return only(ctx, b.see, all, func(r wire.Request) troupe.SessionID { return r.Root })
 }
 
 // Request finds one by its id, or the only one that the server has.
@@ -176,8 +209,11 @@ func (b bounded) Request(ctx context.Context, id string) (wire.Request, error) {
 		}
 		id = all[0].ID
 	}
-	r, err := b.API.Request(ctx, id)
+	r, err := b.see.all.Request(ctx, id)
 	of := r.Root
+	if errors.Is(err, troupe.ErrAmbiguous) && b.see.inProject() { // those that it may mean may be other people's
+		return b.ownRequest(ctx, id)
+	}
 	if isGone(err) { // what became of it is told to those who may know of its session
 		session, _, _ := strings.Cut(id, ".")
 		if s, outside := b.Find(ctx, session, ""); outside == nil {
@@ -186,13 +222,29 @@ func (b bounded) Request(ctx context.Context, id string) (wire.Request, error) {
 	} else if err != nil {
 		return wire.Request{}, err
 	}
-	switch has, gone := b.hasSession(ctx, of); {
+	switch has, gone := b.see.hasSession(ctx, of, troupe.RightViewer); {
 	case gone != nil && !isGone(gone):
 		return wire.Request{}, gone
 	case !has:
 		return wire.Request{}, noneOf("request", id)
 	}
 	return r, err
+}
+
+// ownRequest is the one of the caller's projects that is meant by the beginning of several ids of the home.
+func (b bounded) ownRequest(ctx context.Context, id string) (wire.Request, error) {
+	all, err := b.Requests(ctx, "")
+	if err != nil {
+		return wire.Request{}, err
+	}
+	all = slices.DeleteFunc(all, func(r wire.Request) bool { return !strings.HasPrefix(r.ID, id) })
+	switch len(all) {
+	case 0:
+		return wire.Request{}, noneOf("request", id)
+	case 1:
+		return b.see.all.Request(ctx, all[0].ID)
+	}
+	return wire.Request{}, oneOf(len(all))
 }
 
 // oneOf says that there is not just one open request.
@@ -212,15 +264,46 @@ func (b bounded) Answer(ctx context.Context, id string, a wire.Answer) error {
 	if err != nil {
 		return err
 	}
+	cwd, err := b.see.folderOf(ctx, r.Root)
+	if err == nil {
+		b, err = b.at(cwd)
+	}
+	if err != nil {
+		return err
+	}
 	return b.API.Answer(ctx, r.ID, a)
 }
 
 func (b bounded) Plans(ctx context.Context, name string) ([]wire.Plan, error) {
-	all, err := b.API.Plans(ctx, name)
+	all, err := b.see.all.Plans(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	return only(ctx, b, all, func(p wire.Plan) troupe.SessionID { return p.Root })
+	all, err = only(ctx, b.see, all, func(p wire.Plan) troupe.SessionID { return p.Root })
+	if err != nil || name == "" {
+		return all, err
+	}
+	match := func(is func(slug, name string) bool) (out []wire.Plan) {
+		for _, p := range all {
+			if is(p.Name, name) {
+				out = append(out, p)
+			}
+		}
+		return out
+	}
+	found := match(func(slug, name string) bool { return slug == name })
+	if len(found) != 1 {
+		found = match(strings.HasPrefix)
+	}
+	if len(found) == 1 {
+		return b.see.all.Plans(ctx, found[0].Name)
+	}
+	err = noneOf("plan", name)
+	if len(found) > 1 {
+		err = &troupe.UserError{Problem: fmt.Sprintf("%d plans begin with %.80q", len(found), name),
+			Hint: "`troupe plans` lists them.", Code: troupe.ExitUsage, Err: troupe.ErrAmbiguous}
+	}
+	return nil, err
 }
 
 func (b bounded) Setup() api.Setup { return boundedSetup{b.API.Setup(), b} }
@@ -233,18 +316,18 @@ type boundedSetup struct {
 
 // Memories and SetMemory know those of trees that the server has, and those that are of no tree.
 func (s boundedSetup) Memories(ctx context.Context, q wire.MemoryQuery) ([]wire.Memory, error) {
-	q.Has = s.trees(ctx)
+	q.Has, q.InProject = s.trees(ctx), s.b.see.inProject()
 	return s.Setup.Memories(ctx, q)
 }
 
 func (s boundedSetup) SetMemory(ctx context.Context, c wire.MemoryChange) (wire.Memory, error) {
-	c.Has = s.trees(ctx)
+	c.Has, c.InProject = s.trees(ctx), s.b.see.inProject()
 	return s.Setup.SetMemory(ctx, c)
 }
 
 func (s boundedSetup) trees(ctx context.Context) func(troupe.SessionID) bool {
 	return func(id troupe.SessionID) bool {
-		has, err := s.b.hasSession(ctx, id)
+		has, err := s.b.see.hasSession(ctx, id, s.b.see.needs)
 		return has && err == nil
 	}
 }
@@ -277,7 +360,7 @@ func (w boundedWorkspaces) Worktrees(ctx context.Context, q wire.WorktreeQuery) 
 	}
 	q.All = true
 	all, err := w.Workspaces.Worktrees(ctx, q)
-	return slices.DeleteFunc(all, func(x wire.Worktree) bool { return !w.b.has(x.Of) }), err
+	return slices.DeleteFunc(all, func(x wire.Worktree) bool { return !w.b.see.has(x.Of) }), err
 }
 
 // check refuses a name of a worktree beside another folder, with the words for one that is nowhere: those of the home
@@ -294,8 +377,13 @@ func (w boundedWorkspaces) check(ctx context.Context, q wire.WorktreeQuery) erro
 		return &told
 	}
 	for _, x := range all {
-		if !w.b.has(x.Of) {
+		if !w.b.see.has(x.Of) {
 			return noneOf("worktree", q.Name)
+		}
+	}
+	for _, x := range all {
+		if _, may := w.b.at(x.Of); may != nil {
+			return may
 		}
 	}
 	return err

@@ -117,6 +117,12 @@ func (m *mixed) PruneWorktrees(context.Context, wire.WorktreePrune) ([]wire.Prun
 	return nil, nil
 }
 
+// boundTo is what a home has, as an operator of a server has it that serves a folder.
+func boundTo(a api.API, dir string) bounded {
+	return bounded{API: a, see: sight{all: a, bind: func(troupe.Caller) api.API { return a }, in: folders{dir},
+		c: troupe.Caller{Right: troupe.RightOperator}, needs: troupe.RightOperator}}
+}
+
 // since is what was done since it was last asked.
 func (m *mixed) since() []string {
 	did := m.did
@@ -130,7 +136,7 @@ func TestBoundedLists(t *testing.T) {
 	t.Parallel()
 	dir := realDir(t)
 	m := &mixed{here: dir, there: filepath.Dir(dir)}
-	b := bounded{m, folders{dir}}
+	b := boundTo(m, dir)
 	ctx := t.Context()
 	var got []int
 	for after := troupe.SessionID(""); ; {
@@ -178,7 +184,7 @@ func TestBoundedWorktrees(t *testing.T) {
 	t.Parallel()
 	dir := realDir(t)
 	m := &mixed{here: dir, there: filepath.Dir(dir)}
-	w := boundedWorkspaces{m, bounded{m, folders{dir}}}
+	w := boundedWorkspaces{m, boundTo(m, dir)}
 	ctx := t.Context()
 	if all, err := w.Worktrees(ctx, wire.WorktreeQuery{}); err != nil || len(all) != 1 || all[0].Name != "a" {
 		t.Errorf("%+v, %v", all, err)
@@ -208,5 +214,57 @@ func TestBoundedWorktrees(t *testing.T) {
 		if want := fmt.Sprintf("look at %q names true all true", name); !slices.Contains(did, want) {
 			t.Errorf("of %q was done %q, and not %s", name, did, want)
 		}
+	}
+}
+
+// ambiguous is an api to which each beginning of an id means several.
+type ambiguous struct{ mixed }
+
+func (*ambiguous) Find(_ context.Context, ref, _ string) (wire.Session, error) {
+	if len(ref) == 12 {
+		return wire.Session{ID: troupe.SessionID(ref)}, nil
+	}
+	return wire.Session{}, fmt.Errorf("%q begins the ids of 7k3f00000000 and others: %w", ref, troupe.ErrAmbiguous)
+}
+
+func (m *ambiguous) Request(ctx context.Context, id string) (wire.Request, error) {
+	all, err := m.Requests(ctx, "")
+	for _, r := range all {
+		if r.ID == id {
+			return r, err
+		}
+	}
+	return wire.Request{}, fmt.Errorf("%q begins several: %w", id, troupe.ErrAmbiguous)
+}
+
+// TestMeantInAProject: what may mean several of the home means to the user of a project the one that is theirs, and
+// nothing if none is; what others have is not so much as counted.
+func TestMeantInAProject(t *testing.T) {
+	t.Parallel()
+	dir := realDir(t)
+	m := &ambiguous{mixed{here: dir, there: filepath.Dir(dir)}}
+	b := bounded{see: sight{all: m, bind: func(troupe.Caller) api.API { return m }, in: folders{filepath.Dir(dir)},
+		c: troupe.Caller{Right: troupe.RightNone,
+			Projects: troupe.Projects{{Folder: dir, Right: troupe.RightViewer}}}, needs: troupe.RightViewer}}
+	for ref, want := range map[string]error{
+		"000000000002": nil, "00000000000": troupe.ErrAmbiguous, "00000000001": troupe.ErrAmbiguous,
+		"0000000000": troupe.ErrAmbiguous, "9": troupe.ErrNotFound,
+	} {
+		s, err := b.ownOf(t.Context(), ref, "")
+		if !errors.Is(err, want) || want == nil && (err != nil || string(s.ID) != ref) {
+			t.Errorf("%q: %s, %v", ref, s.ID, err)
+		}
+		if _, found := b.Find(t.Context(), ref, ""); len(ref) < 12 && !errors.Is(found, want) {
+			t.Errorf("%q is found: %v", ref, found)
+		}
+	}
+	for id, want := range map[string]error{"r": troupe.ErrAmbiguous, "x": troupe.ErrNotFound,
+		"r1": troupe.ErrNotFound, "r2": nil} {
+		if r, err := b.Request(t.Context(), id); !errors.Is(err, want) || want == nil && r.ID != id {
+			t.Errorf("request %q: %+v, %v", id, r, err)
+		}
+	}
+	if b.API != nil {
+		t.Error("what is not known to be theirs can be looked at")
 	}
 }

@@ -128,6 +128,9 @@ func (o *operations) events(h huma.API) {
 			return nil, wire.NewProblem(err)
 		}
 		s, err := session(ctx, a, in.ID)
+		if b, ok := a.(bounded); ok && err == nil {
+			a, err = b.at(s.Cwd)
+		}
 		if err != nil {
 			return nil, wire.NewProblem(err)
 		}
@@ -217,7 +220,7 @@ func tree(ctx context.Context, a api.API, f wire.Follow) (*huma.StreamResponse, 
 
 // stream writes what happens, until the reader or the server goes away.
 func (o *operations) stream(hc huma.Context, a api.API, f wire.Follow, x *subagents) {
-	ctx, done := o.held(hc.Context(), "events")
+	ctx, done := o.held(hc.Context(), "events", a)
 	defer done()
 	o.traffic.streams.Add(1)
 	defer o.traffic.streams.Add(-1)

@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"reflect"
@@ -21,19 +22,21 @@ type demanding interface{ Needs() wire.Demand }
 
 // admit refuses what a user may not send: folders and files outside, and what only an admin may ask for. A folder
 // outside is the usual one if that is the only one: who calls from another machine stands in none of the server's.
-func (f folders) admit(c troupe.Caller, verb string, in any) error {
-	needs, err := f.look(reflect.ValueOf(in).Elem(), verb)
+//
+// What only an admin may ask for reaches beyond a project: it takes an admin of the server.
+func (g *ground) admit(verb string, in any) error {
+	needs, err := g.look(reflect.ValueOf(in).Elem(), verb)
 	if err != nil {
 		return err
 	}
-	if needs.Right != "" && !c.Right.Covers(needs.Right) {
+	if needs.Right != "" && !g.c.Right.Covers(needs.Right) {
 		return troupe.NotAllowedFor(needs.Right, needs.What)
 	}
 	return nil
 }
 
 // look goes through what was sent, at any depth.
-func (f folders) look(v reflect.Value, verb string) (needs wire.Demand, err error) {
+func (g *ground) look(v reflect.Value, verb string) (needs wire.Demand, err error) {
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {
 			return needs, nil
@@ -56,19 +59,19 @@ func (f folders) look(v reflect.Value, verb string) (needs wire.Demand, err erro
 		x := v.Field(i)
 		switch {
 		case isFolder(field):
-			if err = f.bound(x, verb); err != nil && free {
-				x.SetString(f[0])
-				err = nil
+			if err = g.bound(x, verb); err != nil && free && len(g.in) > 0 {
+				x.SetString(g.in[0])
+				g.at, err = cmp.Or(g.at, g.in[0]), nil
 			}
 		case isFiles(field):
 			for j := range x.Len() {
 				if err == nil {
-					_, err = f.within(x.Index(j).String())
+					_, _, err = g.within(x.Index(j).String())
 				}
 			}
 		default:
 			var more wire.Demand
-			if more, err = f.look(x, verb); more.Right != "" && !needs.Right.Covers(more.Right) {
+			if more, err = g.look(x, verb); more.Right != "" && !needs.Right.Covers(more.Right) {
 				needs = more
 			}
 		}
@@ -89,19 +92,25 @@ func isFiles(f reflect.StructField) bool {
 }
 
 // bound has a field name one of the folders, or a folder in one.
-func (f folders) bound(x reflect.Value, verb string) error {
+func (g *ground) bound(x reflect.Value, verb string) error {
 	named := x.String()
-	real, err := f.within(named)
-	switch {
+	real, lacks, err := g.within(named)
+	everywhere := g.c.Right.Covers(g.needs)
+	switch selects := verb == "list-sessions" || verb == "find-session"; { // it only says which are meant
 	case err == nil:
-		x.SetString(real)
-	case named == "" && verb != "begin" && verb != "set-schedule" && verb != "set-webhook":
-	case len(f) == 1 || named == "":
-		x.SetString(f[0])
-	case verb == "list-sessions" || verb == "find-session": // it only says which are meant
+	case lacks:
+		return err
+	case named == "" && (everywhere || selects) && verb != "begin" && verb != "set-schedule" && verb != "set-webhook":
+		return nil
+	case len(g.in) == 1 || named == "" && len(g.in) > 0:
+		real = g.in[0]
+	case selects:
+		return nil
 	default:
 		return err
 	}
+	x.SetString(real)
+	g.at = cmp.Or(g.at, real)
 	return nil
 }
 
@@ -111,7 +120,11 @@ func (f folders) within(path string) (string, error) {
 	if err == nil && filepath.IsAbs(path) && troupe.WithinAny(real, f) {
 		return real, nil
 	}
-	return "", &troupe.UserError{
+	return "", f.outside(path)
+}
+
+func (f folders) outside(path string) error {
+	return &troupe.UserError{
 		Problem: fmt.Sprintf("this server has agents work in %s, and %.200q is in none of these", strings.Join(f, ", "),
 			path),
 		Hint: "Name one with --cwd.", Code: troupe.ExitPermission,

@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -32,9 +33,9 @@ const lookAgain = 10 * time.Second
 // secretKey is the key of the token in a request's context.
 type secretKey struct{}
 
-// held bounds a call that lasts by the life of the server's streams, and by that of its token's right. What looks after
-// the token ends with done.
-func (o *operations) held(ctx context.Context, verb string) (held context.Context, done func()) {
+// held bounds a call that lasts by the life of the server's streams, and by that of its token's right, for what a is
+// about. What looks after the token ends with done.
+func (o *operations) held(ctx context.Context, verb string, a api.API) (held context.Context, done func()) {
 	ctx, cancel := o.streaming(ctx)
 	secret, _ := ctx.Value(secretKey{}).(string)
 	if o.keys == nil || secret == "" {
@@ -53,7 +54,7 @@ func (o *operations) held(ctx context.Context, verb string) (held context.Contex
 			}
 			c, err := o.keys.Whose(ctx, secret)
 			// A database that is down has taken nothing from anyone.
-			holds = err != nil && !refusedBy(err) || err == nil && c.Right.Covers(wire.RouteOf(verb).Needs)
+			holds = err != nil && !refusedBy(err) || err == nil && judged(a, c).Right.Covers(wire.RouteOf(verb).Needs)
 		}
 	})
 	return ctx, func() { cancel(); looks.Wait() }

@@ -33,11 +33,20 @@ type lessened struct {
 	fickle
 
 	less atomic.Bool
+	// inProject: the right is one in the project /src alone; less is one in another.
+	inProject bool
 }
 
 func (k *lessened) Whose(ctx context.Context, token string) (troupe.Caller, error) {
 	c, err := k.fickle.Whose(ctx, token)
-	if k.less.Load() {
+	less := k.less.Load()
+	switch {
+	case k.inProject && err == nil:
+		c.Projects, c.Right = troupe.Projects{{Folder: "/src", Right: c.Right}}, troupe.RightNone
+		if less {
+			c.Projects[0].Folder = "/src/other"
+		}
+	case less:
 		c.Right = ""
 	}
 	return c, err
@@ -50,11 +59,15 @@ func TestStreamsEndWithTheirRight(t *testing.T) {
 	for what, take := range map[string]func(*lessened){
 		"revoked": func(k *lessened) { k.gone.Store(true) },
 		"less":    func(k *lessened) { k.less.Store(true) },
+
+		"less of projects": func(k *lessened) { k.less.Store(true) },
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			k := &lessened{}
+			k := &lessened{inProject: strings.Contains(what, "project")}
 			w := apitest.New()
-			o := &operations{bind: func(c troupe.Caller) api.API { return waits{w.As(c)} }, keys: k}
+			w.Settle("/src")
+			o := &operations{bind: func(c troupe.Caller) api.API { return waits{w.As(c)} }, keys: k,
+				in: folders{"/src"}}
 			s := newServer(t.Context(), o, slog.New(slog.DiscardHandler), func(net.Conn) peer { return peer{} },
 				newDoor(Address{Log: slog.New(slog.DiscardHandler)}, k, false).admit)
 			l := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
@@ -83,6 +96,11 @@ func TestStreamsEndWithTheirRight(t *testing.T) {
 				}
 			}
 			k.down.Store(false)
+			for range 2 {
+				if m := message(t, stream); !strings.Contains(m, "still here") {
+					t.Fatalf("%s: while the right holds came %q", what, m)
+				}
+			}
 			wait := dial("POST", "/v1/sessions/job/wait")
 			synctest.Wait()
 			take(k)

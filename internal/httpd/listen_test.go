@@ -276,7 +276,8 @@ func TestFolders(t *testing.T) {
 	} {
 		for folders, want := range map[*[]string]string{{one, two}: x.both, {one}: x.alone} {
 			b := &struct{ Body wire.Begin }{wire.Begin{Cwd: x.named}}
-			err := folder(*folders).admit(troupe.Caller{Right: troupe.RightOperator}, "begin", b)
+			err := groundOf(*folders, troupe.Caller{Right: troupe.RightOperator}, troupe.RightOperator).admit(
+				"begin", b)
 			if (err == nil) != (want != "") || err == nil && b.Body.Cwd != want {
 				t.Errorf("%q of %d folders: %q, %v; want %q", x.named, len(*folders), b.Body.Cwd, err, want)
 			}
@@ -285,7 +286,7 @@ func TestFolders(t *testing.T) {
 	for path, ok := range map[string]bool{filepath.Join(one, "sub"): true, "/etc/passwd": false, "sub": false,
 		filepath.Join(one, "out"): false} {
 		q := &struct{ Body wire.AgentQuery }{wire.AgentQuery{Place: wire.Place{Cwd: one}, Paths: []string{one, path}}}
-		err := folder{one}.admit(troupe.Caller{Right: troupe.RightAdmin}, "agents", q)
+		err := groundOf(folders{one}, troupe.Caller{Right: troupe.RightAdmin}, troupe.RightViewer).admit("agents", q)
 		if (err == nil) != ok {
 			t.Errorf("a look at %s: %v", path, err)
 		}
@@ -329,8 +330,6 @@ func TestFoldersOverHTTP(t *testing.T) {
 		}
 	}
 }
-
-type folder = folders
 
 // TestNamesOfFiles: of all that can be sent, what names something on the server's disk is known: a new field has to be
 // looked at, and put here if it names nothing.

@@ -16,6 +16,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -153,7 +154,7 @@ func TestCaller(t *testing.T) {
 	}
 	ask(t, s.Path(), "POST", "/v1/requests/9m2/answer", `{"allow":true}`)
 	want := troupe.Caller{Name: "you", Right: troupe.RightOwner, Surface: troupe.SurfaceSocket, Process: os.Getpid()}
-	if got := w.Caller(); got != want {
+	if got := w.Caller(); !reflect.DeepEqual(got, want) {
 		t.Errorf("the caller is %+v, want %+v", got, want)
 	}
 }
@@ -200,12 +201,12 @@ func TestCallerWithSecret(t *testing.T) {
 		}
 		begin := fmt.Sprintf(`{"prompt":"x","cwd":%q}`, in)
 		status, body := ask(t, s.Path(), "POST", "/v1/sessions", begin, header...)
-		if got := w.Caller(); status != x.status || got != x.caller {
+		if got := w.Caller(); status != x.status || !reflect.DeepEqual(got, x.caller) {
 			t.Errorf("%q who says to be %q: %d %s; the caller is %+v", x.token, x.who, status, body, got)
 		}
 		// A user of a server is bound to its folders here too; the person of this machine is not.
 		status, _ = ask(t, s.Path(), "POST", "/v1/sessions", `{"prompt":"x","cwd":"/"}`, header...)
-		if bound := status != 200; bound == (x.caller == you) {
+		if bound := status != 200; bound == (reflect.DeepEqual(x.caller, you)) {
 			t.Errorf("%q who says to be %q begins outside: %d", x.token, x.who, status)
 		}
 	}

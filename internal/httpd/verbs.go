@@ -66,13 +66,13 @@ const waitMost = 20 * time.Second
 func (o *operations) runs(h huma.API) {
 	query(o, h, "begin", func(a api.API, ctx context.Context, in *beginning) (wire.Begun, error) {
 		if in.Body.Exact && in.named != "" && in.Body.Cwd != in.named {
-			if _, err := o.in.within(in.named); err != nil {
+			if _, _, err := o.ground(ctx, "begin").within(in.named); err != nil {
 				return wire.Begun{}, err
 			}
 		}
 		begun, err := a.Begin(ctx, in.Body)
 		if err == nil && in.named != "" && in.Body.Cwd != in.named && in.Body.Resume == "" {
-			if _, outside := o.in.within(in.named); outside != nil {
+			if _, _, outside := o.ground(ctx, "begin").within(in.named); outside != nil {
 				begun.Warnings = append(begun.Warnings, fmt.Sprintf("the agents work in %s: %s is in none of the "+
 					"server's "+
 					"folders", in.Body.Cwd, in.named))
@@ -81,7 +81,7 @@ func (o *operations) runs(h huma.API) {
 		return begun, err
 	})
 	querySession(o, h, "wait", func(a api.API, ctx context.Context, id troupe.SessionID) (wire.Ended, error) {
-		ctx, left := o.held(ctx, "wait")
+		ctx, left := o.held(ctx, "wait", a)
 		defer left()
 		bounded, done := context.WithTimeout(ctx, waitMost)
 		defer done()
@@ -139,7 +139,7 @@ func (o *operations) requests(h huma.API) {
 		if in.Root == "" {
 			return a.Requests(ctx, "")
 		}
-		id, err := identify(ctx, a, in.Root)
+		a, id, err := identify(ctx, a, in.Root)
 		if err != nil {
 			return nil, err
 		}
@@ -180,7 +180,7 @@ func (o *operations) files(h huma.API) {
 		Redo bool `query:"redo" doc:"Take the newest undo back instead"`
 	},
 	) (wire.Undo, error) {
-		id, err := identify(ctx, a, in.ID)
+		a, id, err := identify(ctx, a, in.ID)
 		if err != nil {
 			return wire.Undo{}, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -174,7 +175,7 @@ func TestMoveIsOnRecord(t *testing.T) {
 			if b.Task.Name != "‹masked›" {
 				t.Errorf("the task is called %q", b.Task.Name)
 			}
-			if b.Caller == nil || *b.Caller != you {
+			if b.Caller == nil || !reflect.DeepEqual(*b.Caller, you) {
 				t.Errorf("it was moved by %v", b.Caller)
 			}
 		}

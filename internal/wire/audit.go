@@ -48,7 +48,8 @@ type ActQuery struct {
 // secret, is not among it: only fields with these names are.
 func Told(in any) (about, with string) {
 	abouts := strings.Fields("ID Request Name Worker Where Resume Cwd Folder Server")
-	withs := strings.Fields("Right Remove Invite Mode Model Allow Deny Always Session Now Tree Cancel WithinMS End " +
+	withs := strings.Fields("Right Projects Remove Invite Mode Model Allow Deny Always Session Now Tree Cancel " +
+		"WithinMS End " +
 		"Trust " +
 		"Branch Kind Scope Action Enable Disable Force Take Repo Ref Push PullRequest Base NewSecret")
 	var parts []string

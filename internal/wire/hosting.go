@@ -11,6 +11,8 @@ type Hosted struct {
 	Workers  []Worker    `json:"workers" doc:"The processes that live"`
 	Sessions []KeptGoing `json:"sessions" doc:"The main agents that are kept going"`
 	Paused   []Paused    `json:"paused" doc:"The folders in which nothing is begun or taken up"`
+	// Partial: who asks has no right at the server beyond their projects.
+	Partial bool `json:"partial,omitempty" doc:"Of the processes nothing is told"`
 }
 
 // Worker is a process that runs sessions.

@@ -14,6 +14,8 @@ type MemoryQuery struct {
 	File string `json:"file,omitempty"`
 	// Has tells which trees count, of those whose memory is a local one; nil: all. It is for a server.
 	Has func(troupe.SessionID) bool `json:"-"`
+	// InProject leaves out what agents keep for all projects.
+	InProject bool `json:"-"`
 }
 
 // Memory is what agents of a type have kept.

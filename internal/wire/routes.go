@@ -13,9 +13,11 @@ type Route struct {
 	Large bool // words or pictures are sent with it
 	Slow  bool // the answer may take minutes: it asks a model, or runs what a command of a file names
 
-	// Needs is the right that a user of a server has to have.
-	Needs troupe.Right
-	Open  bool // no token is needed
+	// Needs is the right that a user of a server has to have. InProject: for what is in a project of theirs that in
+	// the project will do; else it is the one at the server.
+	Needs     troupe.Right
+	InProject bool
+	Open      bool // no token is needed
 }
 
 // Routes are all there are. {id} is a session, {request} a request, {schedule}, {webhook}, {target} and {agent} the
@@ -34,46 +36,46 @@ func Routes() []Route {
 	)
 	return []Route{
 		route("list-sessions", get, all, "List sessions, the newest first: main agents, or the sub-agents of "+
-			"one").by(viewer),
-		route("find-session", get, one, "Find a session by what people call it").by(viewer),
-		route("tree", get, one+"/tree", "All sessions of a session's tree, and who runs it").by(viewer),
+			"one").in(viewer),
+		route("find-session", get, one, "Find a session by what people call it").in(viewer),
+		route("tree", get, one+"/tree", "All sessions of a session's tree, and who runs it").in(viewer),
 		route("team", get, one+"/team", "The team that a session's main agent leads, and what each member is "+
-			"at").by(viewer),
-		route("events", get, one+"/events", "Read a session's log, page by page or as a stream").by(viewer),
-		route("report", get, one+"/report", "What the whole tree of a session has come to").by(viewer),
-		route("cost", get, one+"/cost", "The bill of a tree, agent by agent, and its limits").by(viewer),
-		route("context", get, one+"/context", "What stands in a session's context, by where it comes from").by(viewer),
-		route("session-tasks", get, one+"/tasks", "What is at work for a session and for all below it").by(viewer),
-		route("tasks", get, "/v1/tasks", "What is at work in every live tree").by(viewer),
+			"at").in(viewer),
+		route("events", get, one+"/events", "Read a session's log, page by page or as a stream").in(viewer),
+		route("report", get, one+"/report", "What the whole tree of a session has come to").in(viewer),
+		route("cost", get, one+"/cost", "The bill of a tree, agent by agent, and its limits").in(viewer),
+		route("context", get, one+"/context", "What stands in a session's context, by where it comes from").in(viewer),
+		route("session-tasks", get, one+"/tasks", "What is at work for a session and for all below it").in(viewer),
+		route("tasks", get, "/v1/tasks", "What is at work in every live tree").in(viewer),
 		route("begin", post, all, "Begin a tree in the process that answers, or go on with one "+
-			"there").large().slow().by(operator),
-		route("wait", post, one+"/wait", "Wait, for a while, until every session of a tree has ended").by(viewer),
-		route("leave", post, one+"/leave", "Have the process that answers let go of a tree that is over").by(operator),
-		route("remove", http.MethodDelete, one, "Forget a whole tree that no process has in hand").by(operator),
+			"there").large().slow().in(operator),
+		route("wait", post, one+"/wait", "Wait, for a while, until every session of a tree has ended").in(viewer),
+		route("leave", post, one+"/leave", "Have the process that answers let go of a tree that is over").in(operator),
+		route("remove", http.MethodDelete, one, "Forget a whole tree that no process has in hand").in(operator),
 		route("send", post, one+"/messages", "Say something to a session: steer it, or have it go "+
-			"on").large().slow().by(operator),
-		route("stop", post, one+"/stop", "End a session's run; all of it can be resumed").by(operator),
+			"on").large().slow().in(operator),
+		route("stop", post, one+"/stop", "End a session's run; all of it can be resumed").in(operator),
 		route("background", post, one+"/background", "Let a sub-agent go on in the background, so that its parent "+
-			"does; of a main agent, every agent and command that it waits for").by(operator),
-		route("compact", post, one+"/compact", "Have a session shorten its conversation").by(operator),
-		route("sleep", post, one+"/sleep", "Put a session's tree away until a person wakes it").slow().by(operator),
-		route("mode", post, one+"/mode", "Change the permission mode of a session's tree").by(operator),
-		route("model", post, one+"/model", "Move a session to another model").by(operator),
-		route("list-requests", get, "/v1/requests", "List the open requests").by(viewer),
-		route("request", get, request, "Find an open request").by(viewer),
-		route("answer", post, request+"/answer", "Answer a request").by(operator),
-		route("plans", get, "/v1/plans", "The plans that sessions have written, or the text of one").by(viewer),
+			"does; of a main agent, every agent and command that it waits for").in(operator),
+		route("compact", post, one+"/compact", "Have a session shorten its conversation").in(operator),
+		route("sleep", post, one+"/sleep", "Put a session's tree away until a person wakes it").slow().in(operator),
+		route("mode", post, one+"/mode", "Change the permission mode of a session's tree").in(operator),
+		route("model", post, one+"/model", "Move a session to another model").in(operator),
+		route("list-requests", get, "/v1/requests", "List the open requests").in(viewer),
+		route("request", get, request, "Find an open request").in(viewer),
+		route("answer", post, request+"/answer", "Answer a request").in(operator),
+		route("plans", get, "/v1/plans", "The plans that sessions have written, or the text of one").in(viewer),
 		route("untrusted", get, "/v1/trust", "What the files of a folder would allow and was not trusted yet"),
 		route("trust", post, "/v1/trust", "Trust a folder with what was shown of it"),
-		route("turns", get, one+"/turns", "What each turn of a tree has changed").by(viewer),
-		route("plan-undo", get, one+"/undo", "What an undo would put back").by(viewer),
-		route("undo", post, one+"/undo", "Put files back as a plan has shown it").by(operator),
-		route("models", get, "/v1/models", "The models that could be used").by(viewer),
-		route("default-model", get, "/v1/model", "The model that a new session would begin with").by(viewer),
+		route("turns", get, one+"/turns", "What each turn of a tree has changed").in(viewer),
+		route("plan-undo", get, one+"/undo", "What an undo would put back").in(viewer),
+		route("undo", post, one+"/undo", "Put files back as a plan has shown it").in(operator),
+		route("models", get, "/v1/models", "The models that could be used").in(viewer),
+		route("default-model", get, "/v1/model", "The model that a new session would begin with").in(viewer),
 		route("doctor", get, "/v1/doctor", "What a run in a folder would find on this machine").slow(),
 		route("agents", post, "/v1/agents", "The types of agent that can be started, and their "+
-			"files").by(viewer),
-		route("agent", post, "/v1/agent", "What an agent of a type would be born with").by(viewer),
+			"files").in(viewer),
+		route("agent", post, "/v1/agent", "What an agent of a type would be born with").in(viewer),
 		route("hooks", post, "/v1/hooks", "The hooks that are set, and what they say to a made-up "+
 			"event").large().slow(),
 		route("status-line", post, "/v1/status-line", "What the status line of the settings says").slow(),
@@ -83,48 +85,48 @@ func Routes() []Route {
 		route("set-server", post, "/v1/servers/change", "Write an MCP server down, or take it out"),
 		route("login", post, "/v1/servers/login", "Log in to an MCP server, or out").slow(),
 		route("skills", post, "/v1/skills", "The skills and commands that can be used, and their "+
-			"files").by(viewer),
-		route("workflows", post, "/v1/workflows", "The workflows that can be run, and their files").by(viewer),
-		route("memories", post, "/v1/memories", "What agents have kept for others of their type").by(operator),
+			"files").in(viewer),
+		route("workflows", post, "/v1/workflows", "The workflows that can be run, and their files").in(viewer),
+		route("memories", post, "/v1/memories", "What agents have kept for others of their type").in(operator),
 		route("set-memory", post, "/v1/memories/change", "Change what agents have kept, or forget "+
-			"it").large(),
-		route("worktrees", post, "/v1/worktrees", "The folders that sessions have of their own").slow().by(viewer),
-		route("diff-worktree", post, "/v1/worktrees/diff", "What was changed in one since its base").slow().by(viewer),
+			"it").large().in(troupe.RightAdmin),
+		route("worktrees", post, "/v1/worktrees", "The folders that sessions have of their own").slow().in(viewer),
+		route("diff-worktree", post, "/v1/worktrees/diff", "What was changed in one since its base").slow().in(viewer),
 		route("merge-worktree", post, "/v1/worktrees/merge", "Bring the work in one to the folder that it is "+
-			"from").slow().by(operator),
+			"from").slow().in(operator),
 		route("push-worktree", post, "/v1/worktrees/push", "Push the work in one as a branch, to where its folder is "+
-			"a checkout from").slow().by(operator),
+			"a checkout from").slow().in(operator),
 		route("prune-worktrees", post, "/v1/worktrees/prune",
-			"Remove those whose work is elsewhere").slow().by(operator),
-		route("rules", post, "/v1/rules", "The rules that hold for a run").by(viewer),
-		route("explain", post, "/v1/explain", "What the gate would answer to calls").by(viewer),
-		route("me", get, "/v1/me", "Who calls, as the server knows them").by(viewer),
+			"Remove those whose work is elsewhere").slow().in(operator),
+		route("rules", post, "/v1/rules", "The rules that hold for a run").in(viewer),
+		route("explain", post, "/v1/explain", "What the gate would answer to calls").in(viewer),
+		route("me", get, "/v1/me", "Who calls, as the server knows them").in(viewer),
 		route("hosted", get, "/v1/hosting", "Which processes run sessions, which sessions are kept going, and where "+
-			"nothing is begun").by(viewer),
+			"nothing is begun").in(viewer),
 		route("acts", get, "/v1/acts", "Who did what, the newest first"),
 		route("drain", post, "/v1/hosting/drain", "Have a process take on nothing any more, and end"),
 		route("pause", post, "/v1/hosting/pause", "Have nothing begun in a folder, and nothing taken up"),
 		route("users", get, "/v1/users", "Who may use the server"),
 		route("set-user", post, "/v1/users/change", "Add a user, change one, or remove one; and invite them to log in"),
 		route("tokens", get, "/v1/tokens", "The tokens that hold, without their secrets"),
-		route("revoke", post, "/v1/tokens/revoke", "Have a token hold no more").by(viewer),
-		route("schedules", get, "/v1/schedules", "What begins by itself").by(viewer),
-		route("schedule", get, schedule, "One schedule").by(viewer),
-		route("set-schedule", post, "/v1/schedules", "Make a schedule, or change one").by(operator),
-		route("remove-schedule", http.MethodDelete, schedule, "Forget a schedule").by(operator),
-		route("run-schedule", post, schedule+"/run", "Have a schedule begin a run now").by(operator),
-		route("pause-schedule", post, schedule+"/pause", "Pause a schedule, or have it go on").by(operator),
+		route("revoke", post, "/v1/tokens/revoke", "Have a token hold no more").in(viewer),
+		route("schedules", get, "/v1/schedules", "What begins by itself").in(viewer),
+		route("schedule", get, schedule, "One schedule").in(viewer),
+		route("set-schedule", post, "/v1/schedules", "Make a schedule, or change one").in(operator),
+		route("remove-schedule", http.MethodDelete, schedule, "Forget a schedule").in(operator),
+		route("run-schedule", post, schedule+"/run", "Have a schedule begin a run now").in(operator),
+		route("pause-schedule", post, schedule+"/pause", "Pause a schedule, or have it go on").in(operator),
 		route("stored-agents", get, "/v1/stored-agents", "The agents whose definitions are kept here").by(viewer),
 		route("stored-agent", get, stored, "One of them, in a version, with its text").by(viewer),
 		route("set-stored-agent", post, "/v1/stored-agents", "Store an agent, or its next version").by(operator),
 		route("remove-stored-agent", http.MethodDelete, stored, "Have a stored agent start nothing any "+
 			"more").by(operator),
-		route("webhooks", get, "/v1/webhooks", "What begins when something is delivered").by(viewer),
-		route("webhook", get, webhook, "One webhook, with its newest deliveries").by(viewer),
-		route("set-webhook", post, "/v1/webhooks", "Make a webhook, or change one").by(operator),
-		route("remove-webhook", http.MethodDelete, webhook, "Forget a webhook").by(operator),
+		route("webhooks", get, "/v1/webhooks", "What begins when something is delivered").in(viewer),
+		route("webhook", get, webhook, "One webhook, with its newest deliveries").in(viewer),
+		route("set-webhook", post, "/v1/webhooks", "Make a webhook, or change one").in(operator),
+		route("remove-webhook", http.MethodDelete, webhook, "Forget a webhook").in(operator),
 		route("pause-webhook", post, webhook+"/pause", "Have a webhook take no deliveries, or take them "+
-			"again").by(operator),
+			"again").in(operator),
 		route(DeliverRoute, post, webhook+"/deliveries", "Deliver something to a webhook, signed with its "+
 			"secret").open(),
 		route("targets", get, "/v1/targets", "Who is told what happens"),
@@ -145,6 +147,9 @@ func (r Route) large() Route { r.Large = true; return r }
 
 // by says which right it needs; one that no right was given is for admins.
 func (r Route) by(needs troupe.Right) Route { r.Needs = needs; return r }
+
+// in says which right it needs, in the project of what it is about.
+func (r Route) in(needs troupe.Right) Route { r.Needs, r.InProject = needs, true; return r }
 
 func (r Route) open() Route { r.Open = true; return r }
 

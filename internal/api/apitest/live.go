@@ -142,7 +142,7 @@ func (l *live) caused(verb string, id troupe.SessionID, after int64, pick func(t
 			continue
 		}
 		if c, ok := pick(e.Body); ok {
-			if c == nil || *c != l.caller {
+			if c == nil || !reflect.DeepEqual(*c, l.caller) {
 				l.t.Errorf("%s: event %d (%s) is caused by %+v, want %+v", verb, e.Seq, e.Body.Kind(), c, l.caller)
 			}
 			return

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -263,7 +264,7 @@ func TestManyWorkers(t *testing.T) {
 		got := map[string]int{}
 		for _, d := range w.dialed {
 			got[d.socket]++
-			if d.caller != ada || !d.closed {
+			if !reflect.DeepEqual(d.caller, ada) || !d.closed {
 				t.Fatalf("called was %+v", d)
 			}
 		}

@@ -60,9 +60,17 @@ type People struct {
 func New(records store.Records, now func() time.Time) *People { return &People{records, now} }
 
 // user, token and code are how records hold them.
+//
+// A version that does not know of projects takes the right none for one that covers nothing. Where it changes the
+// users, it drops their projects: they have less then, and nobody more.
 type user struct {
-	Right   troupe.Right `json:"right"`
-	Created time.Time    `json:"created"`
+	Right    troupe.Right    `json:"right"`
+	Created  time.Time       `json:"created"`
+	Projects troupe.Projects `json:"projects,omitempty"`
+}
+
+func (u user) wire(name string) wire.User {
+	return wire.User{Name: name, Right: u.Right, CreatedAt: u.Created, Projects: u.Projects}
 }
 
 type token struct {
@@ -126,7 +134,8 @@ func (p *People) Whose(ctx context.Context, secret string) (troupe.Caller, error
 			return troupe.Caller{}, err
 		}
 	}
-	return troupe.Caller{Name: t.User, Right: u.Right, Surface: troupe.SurfaceServer, Token: id}, nil
+	return troupe.Caller{Name: t.User, Right: u.Right, Surface: troupe.SurfaceServer, Token: id,
+		Projects: u.Projects}, nil
 }
 
 // Peers is the secret by which processes of this database know each other. Who has it has the database, and may speak
@@ -200,7 +209,8 @@ func (p *People) SignIn(ctx context.Context, in wire.SignIn) (out wire.SignedIn,
 	if err != nil {
 		return out, err
 	}
-	return wire.SignedIn{Token: prefix + id + "_" + secret, Name: c.User, Right: u.Right, ExpiresAt: t.Expires}, nil
+	return wire.SignedIn{Token: prefix + id + "_" + secret, Name: c.User, Right: u.Right, Projects: u.Projects,
+		ExpiresAt: t.Expires}, nil
 }
 
 // First invites the first admin, unless there is an admin who can log in. It is what a server prints when it begins to
@@ -235,7 +245,7 @@ func (p *People) Users(ctx context.Context) ([]wire.User, error) {
 	}
 	out := make([]wire.User, 0, len(users))
 	for name, u := range users {
-		out = append(out, wire.User{Name: name, Right: u.Right, CreatedAt: u.Created})
+		out = append(out, u.wire(name))
 	}
 	slices.SortFunc(out, func(a, b wire.User) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil
@@ -254,7 +264,7 @@ func (p *People) Change(ctx context.Context, c wire.UserChange) (out wire.UserCh
 		u, known := users[c.Name]
 		had := hasAdmin(users)
 		switch {
-		case !known && (c.Remove || c.Right == ""):
+		case !known && (c.Remove || c.Right == "" && (!c.New || len(c.Projects) == 0)):
 			return out, &troupe.UserError{Problem: fmt.Sprintf("there is no user %q", c.Name),
 				Hint: "`troupe users` lists them; `troupe users add NAME` adds one.", Code: troupe.ExitUsage,
 				Err: troupe.ErrNotFound}
@@ -269,10 +279,14 @@ func (p *People) Change(ctx context.Context, c wire.UserChange) (out wire.UserCh
 				Code: troupe.ExitUsage, Err: troupe.ErrExists}
 		case c.Remove:
 			delete(users, c.Name)
-		case !known:
-			users[c.Name] = user{Right: c.Right, Created: p.now().UTC()}
 		default:
-			u.Right = cmp.Or(c.Right, u.Right)
+			if !known {
+				u.Created = p.now().UTC()
+			}
+			u.Right = cmp.Or(c.Right, u.Right, troupe.RightNone)
+			if u.Projects, err = with(u.Projects, c.Projects); err != nil {
+				return out, err
+			}
 			users[c.Name] = u
 		}
 		if had && !hasAdmin(users) {
@@ -287,7 +301,7 @@ func (p *People) Change(ctx context.Context, c wire.UserChange) (out wire.UserCh
 			return out, err
 		}
 		u = users[c.Name]
-		out.User = wire.User{Name: c.Name, Right: u.Right, CreatedAt: u.Created}
+		out.User = u.wire(c.Name)
 		switch {
 		case c.Remove:
 			return out, p.forget(ctx, c.Name)
@@ -299,19 +313,20 @@ func (p *People) Change(ctx context.Context, c wire.UserChange) (out wire.UserCh
 }
 
 func check(c wire.UserChange) error {
-	wrong := func(problem string) error {
-		return &troupe.UserError{Problem: problem, Hint: "See `troupe users --help`.", Code: troupe.ExitUsage}
-	}
 	switch {
 	case c.Name == "" || len(c.Name) > 64 || strings.TrimSpace(c.Name) != c.Name || troupe.Clean(c.Name) != c.Name ||
 		strings.ContainsAny(c.Name, "\n\t"):
 		return wrong(fmt.Sprintf("%q is no name of a user: it is one line of at most 64 characters", c.Name))
-	case c.Right != "" && !slices.Contains(troupe.UserRights(), c.Right):
-		return wrong(fmt.Sprintf("there is no right %q; there are viewer, operator and admin", c.Right))
-	case c.Remove && (c.Invite || c.Right != ""):
+	case c.Right != "" && c.Right != troupe.RightNone && !slices.Contains(troupe.UserRights(), c.Right):
+		return wrong(fmt.Sprintf("there is no right %q; there are viewer, operator and admin, and none", c.Right))
+	case c.Remove && (c.Invite || c.Right != "" || len(c.Projects) > 0):
 		return wrong("a user cannot be changed and removed in one")
 	}
-	return nil
+	return checkProjects(c.Projects)
+}
+
+func wrong(problem string) error {
+	return &troupe.UserError{Problem: problem, Hint: "See `troupe users --help`.", Code: troupe.ExitUsage}
 }
 
 func hasAdmin(users map[string]user) bool {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -182,8 +183,8 @@ func TestSignatures(t *testing.T) {
 				w.wantHooked(1)
 				r := w.runs()[0]
 				if r.Root != out.Session || out.Again || r.Model != "m" || r.MaxUSD != 0.5 || *r.Typed != "do `a`" ||
-					!strings.Contains(r.Prompt, "a = \"it ***\"\n") || r.by != (troupe.Caller{Name: "ann",
-					Right: troupe.RightOperator, Surface: troupe.SurfaceWebhook}) {
+					!strings.Contains(r.Prompt, "a = \"it ***\"\n") || !reflect.DeepEqual(r.by,
+					troupe.Caller{Name: "ann", Right: troupe.RightOperator, Surface: troupe.SurfaceWebhook}) {
 					t.Errorf("for %+v begins %+v", out, r)
 				}
 				if got := w.hookNow(); len(got.Deliveries) != 1 || got.Deliveries[0].ID != "d1" ||

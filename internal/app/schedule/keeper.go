@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -532,6 +533,12 @@ func (k *Keeper) begin(ctx context.Context, p plan) error {
 	if !k.o.Host.Has(real) {
 		return refusal(fmt.Sprintf("%s leads to %s, which is in no folder of the server", b.Cwd, real))
 	}
+	if real != b.Cwd {
+		p.Begin.Cwd = real
+		if caller, err = mayAct(ctx, k.o.Users, p); err != nil { // there they may have less
+			return err
+		}
+	}
 	b.Root, b.Cwd, b.MaxUSD = p.Claim.Root, real, p.Claim.Most.Dollars()
 	ctx, cancel := context.WithTimeout(ctx, bornWithin)
 	defer cancel()
@@ -543,7 +550,8 @@ func (k *Keeper) begin(ctx context.Context, p plan) error {
 	return err
 }
 
-// mayAct is the user of a schedule, with the right that they have now, if that is enough for what it begins.
+// mayAct is the user of a schedule, with the right that they have now in its folder, if that is enough for what it
+// begins.
 func mayAct(ctx context.Context, users Users, p plan) (troupe.Caller, error) {
 	c := troupe.Caller{Name: p.By, Right: troupe.RightOwner, Surface: troupe.SurfaceSchedule}
 	if p.Hook != nil {
@@ -560,10 +568,12 @@ func mayAct(ctx context.Context, users Users, p plan) (troupe.Caller, error) {
 	if i < 0 {
 		return c, refusal(p.By + " is no user of this server any more")
 	}
-	c.Right = all[i].Right
+	c.Right, c.Projects = all[i].Right, all[i].Projects
+	c = c.In(p.Begin.Cwd)
 	for _, needs := range []troupe.Right{troupe.RightOperator, p.Begin.Needs().Right} {
 		if needs != "" && !c.Right.Covers(needs) {
-			return c, refusal(fmt.Sprintf("it takes the right %q, and %s has %q", needs, p.By, c.Right))
+			return c, refusal(fmt.Sprintf("it takes the right %q, and %s has %q", needs, p.By,
+				cmp.Or(c.Right, troupe.RightNone)))
 		}
 	}
 	return c, nil

@@ -2,6 +2,8 @@ package schedule
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -121,4 +123,67 @@ func TestBrokenHasNoSenders(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestBeginsByProject: a run begins with the right that its user has by then in its folder, and where a link leads that
+// stands there, with the one that they have there.
+func TestBeginsByProject(t *testing.T) {
+	const viewer, operator, none = troupe.RightViewer, troupe.RightOperator, troupe.RightNone
+	for name, x := range map[string]struct {
+		at   troupe.Right
+		sub  map[string]troupe.Right // of projects, by their folders
+		link string                  // where one stands in the place of the folder
+		why  string                  // "": a run begins
+		by   troupe.Right
+	}{
+		"of the project":      {none, map[string]troupe.Right{"app": operator}, "", "", operator},
+		"of one around it":    {none, map[string]troupe.Right{"": operator}, "", "", operator},
+		"of an admin there":   {none, map[string]troupe.Right{"app": troupe.RightAdmin}, "", "", operator},
+		"the greater one":     {viewer, map[string]troupe.Right{"app": operator}, "", "", operator},
+		"at the server":       {operator, map[string]troupe.Right{"app": viewer}, "", "", operator},
+		"a viewer there":      {none, map[string]troupe.Right{"app": viewer}, "", `"operator", and ann has "viewer"`, ""},
+		"a viewer below":      {none, map[string]troupe.Right{"": operator, "app": viewer}, "", `ann has "viewer"`, ""},
+		"of another project":  {none, map[string]troupe.Right{"web": operator}, "", `ann has "none"`, ""},
+		"a link to another":   {none, map[string]troupe.Right{"app": operator}, "web", `ann has "none"`, ""},
+		"a link to one's own": {none, map[string]troupe.Right{"app": operator, "web": operator}, "web", "", operator},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				app, web := filepath.Join(w.folder, "app"), filepath.Join(w.folder, "web")
+				if err := errors.Join(os.Mkdir(app, 0o700), os.Mkdir(web, 0o700)); err != nil {
+					t.Fatal(err)
+				}
+				w.set(wire.ScheduleTerms{When: minutes(10)})
+				defer w.keep(true).Close()
+				if _, err := w.all().change(t.Context(), ann(), "n",
+					func(p *plan) error { p.Begin.Cwd = app; return nil }); err != nil {
+					t.Fatal(err)
+				}
+				w.with(func() {
+					w.users["ann"], w.projects = x.at, map[string]troupe.Projects{}
+					for sub, right := range x.sub {
+						w.projects["ann"] = append(w.projects["ann"],
+							troupe.Project{Folder: filepath.Join(w.folder, sub), Right: right})
+					}
+				})
+				if x.link != "" {
+					if err := errors.Join(os.Remove(app), os.Symlink(web, app)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				pass(10*time.Minute + 2*time.Second)
+				if x.why != "" {
+					w.want(0)
+					if why := w.why(); !strings.Contains(why, x.why) {
+						t.Errorf("nothing began: %q", why)
+					}
+					return
+				}
+				w.want(1)
+				if by := w.runs()[0].by; by.Right != x.by || by.Projects != nil {
+					t.Errorf("it began as %+v", by)
+				}
+			})
+		})
+	}
 }

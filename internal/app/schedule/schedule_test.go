@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -40,13 +41,15 @@ type world struct {
 	spent  map[troupe.SessionID]troupe.Money
 	cause  troupe.Cause
 	users  map[string]troupe.Right
-	dead   map[troupe.OwnerID]bool
-	drains bool
-	down   bool                                          // the database does not answer
-	begin  func(ctx context.Context, b wire.Begin) error // before the birth
-	after  func(ctx context.Context) error               // behind it
-	stop   error
-	n      int
+	// projects are those of users.
+	projects map[string]troupe.Projects
+	dead     map[troupe.OwnerID]bool
+	drains   bool
+	down     bool                                          // the database does not answer
+	begin    func(ctx context.Context, b wire.Begin) error // before the birth
+	after    func(ctx context.Context) error               // behind it
+	stop     error
+	n        int
 	// What was noted, and why nothing can be.
 	noted    []string
 	notNoted error
@@ -129,7 +132,7 @@ func (w *world) Users(context.Context) (out []wire.User, _ error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for name, right := range w.users {
-		out = append(out, wire.User{Name: name, Right: right})
+		out = append(out, wire.User{Name: name, Right: right, Projects: w.projects[name]})
 	}
 	return out, nil
 }
@@ -311,7 +314,8 @@ func TestBegins(t *testing.T) {
 		pass(3 * time.Second)
 		w.want(1)
 		r := w.runs()[0]
-		if r.by != (troupe.Caller{Name: "ann", Right: troupe.RightOperator, Surface: troupe.SurfaceSchedule}) ||
+		if !reflect.DeepEqual(r.by, troupe.Caller{Name: "ann", Right: troupe.RightOperator,
+			Surface: troupe.SurfaceSchedule}) ||
 			r.Model != "m" || r.MaxTurns != 3 || r.MaxUSD != 0.5 || r.Prompt != "do it" || r.Cwd != w.folder ||
 			r.Root == "" {
 			t.Errorf("what began is %+v", r)

@@ -43,7 +43,10 @@ nothing is begun. To change it takes the right admin, or to be the server's user
 }
 
 func writeHosted(c *console.Console, h wire.Hosted) error {
-	if len(h.Workers)+len(h.Sessions)+len(h.Paused) == 0 {
+	switch none := len(h.Workers)+len(h.Sessions)+len(h.Paused) == 0; {
+	case none && h.Partial:
+		return c.Say("Nothing of your projects is kept going.")
+	case none:
 		return c.Say("No server runs here. Start one: troupe serve")
 	}
 	type col = console.Column
@@ -64,9 +67,10 @@ func writeHosted(c *console.Console, h wire.Hosted) error {
 			w.Since.Local().Format("2006-01-02 15:04"), w.Kept, console.Line(folders, 0))
 	}
 	err := error(nil)
-	if len(h.Workers) > 0 {
+	switch {
+	case len(h.Workers) > 0:
 		err = t.Write()
-	} else {
+	case !h.Partial:
 		_, err = fmt.Fprintln(c.Out, "No process runs sessions for a server.")
 	}
 	for _, p := range h.Paused {
@@ -77,7 +81,9 @@ func writeHosted(c *console.Console, h wire.Hosted) error {
 	if len(h.Sessions) == 0 || err != nil {
 		return err
 	}
-	fmt.Fprintln(c.Out)
+	if len(h.Paused) > 0 || !h.Partial {
+		fmt.Fprintln(c.Out)
+	}
 	t = c.Table(col{Title: "SESSION"}, col{Title: "STATE"}, col{Title: "PROCESS", Spare: 2},
 		col{Title: "FOLDER", Spare: 1,
 			Least: 10}, col{Title: "WHAT"})

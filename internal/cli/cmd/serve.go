@@ -243,7 +243,8 @@ read and that is hidden from agents; it holds for 90 days.`,
 				said = "Commands go there with --server " + address + "."
 			}
 			err = c.Printf("You are logged in at %s as %s (%s), until %s. %s\n", address,
-				console.Line(in.Name, 64), in.Right, in.Expires.Local().Format("2 Jan 2006"), said)
+				console.Line(in.Name, 64), rightsOf(in.Right, in.Projects), in.Expires.Local().Format("2 Jan 2006"),
+				said)
 			return err
 		},
 	}
@@ -264,7 +265,7 @@ func whoami(ctx context.Context, c *console.Console) error {
 			return err
 		}
 		return c.Say(fmt.Sprintf("Commands go to %s, where you are %s (%s). Agents work in %s.", h.Server(),
-			console.Line(me.Name, 64), console.Line(string(me.Right), 20),
+			console.Line(me.Name, 64), rightsOf(me.Right, me.Projects),
 			console.Line(strings.Join(me.Folders, ", "), 0)))
 	})
 }

@@ -2,7 +2,9 @@ package cmd
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +31,8 @@ func newUsers(c *console.Console) *cobra.Command {
 		t := c.Table(console.Column{Title: "NAME"}, console.Column{Title: "RIGHT"},
 			console.Column{Title: "SINCE", Spare: 1})
 		for _, u := range all {
-			t.Row(console.Line(u.Name, 64), u.Right, u.CreatedAt.Local().Format("2006-01-02 15:04"))
+			t.Row(console.Line(u.Name, 64), rightsOf(u.Right, u.Projects),
+				u.CreatedAt.Local().Format("2006-01-02 15:04"))
 		}
 		return t.Write()
 	})
@@ -40,9 +43,13 @@ it takes the right admin.
 
   viewer    looks at everything, changes nothing
   operator  begins, steers, stops and answers agents
-  admin     decides besides who may do what, what is trusted, and what is set up`,
-		Example: "troupe users\ntroupe users add ann\ntroupe users add bob --right viewer\ntroupe users remove bob",
-		RunE:    list,
+  admin     decides besides who may do what, what is trusted, and what is set up
+
+A right holds at the whole server, or with --project in one folder of it and below. Of several around a folder the
+deepest counts, and the right at the server if that is greater.`,
+		Example: "troupe users\ntroupe users add ann\ntroupe users add bob --right viewer\n" +
+			"troupe users add eve --project /srv/app=operator --project /srv/web=viewer\ntroupe users remove bob",
+		RunE: list,
 	}
 	jsonFlag(cmd, &asJSON)
 	cmd.AddCommand(newUsersAdd(c), newUsersSet(c), newUsersInvite(c), newUsersRemove(c), newUsersTokens(c),
@@ -50,22 +57,65 @@ it takes the right admin.
 	return cmd
 }
 
+// rightsOf says which rights a user has, in a line.
+func rightsOf(right troupe.Right, projects troupe.Projects) string {
+	if len(projects) == 0 {
+		return console.Line(string(right), 20)
+	}
+	all := make([]string, len(projects))
+	for i, p := range projects {
+		all[i] = console.Line(p.Folder, 0) + "=" + console.Line(string(p.Right), 20)
+	}
+	if right == troupe.RightNone {
+		return strings.Join(all, ", ")
+	}
+	return console.Line(string(right), 20) + ", " + strings.Join(all, ", ")
+}
+
+// rights are flags that say which rights a user has.
+type rights struct {
+	right    string
+	projects []string
+}
+
+// change is the change to a user that is asked for. A new one has the usual right, unless it is said in which projects.
+func (r *rights) change(u *wire.UserChange) error {
+	all := append(troupe.UserRights(), troupe.RightNone)
+	if u.Right = troupe.Right(r.right); u.Right != "" && !slices.Contains(all, u.Right) {
+		return console.Usage("--right %s: there are viewer, operator and admin, and none", r.right)
+	}
+	u.Projects = nil
+	for _, text := range r.projects {
+		i := strings.LastIndexByte(text, '=')
+		if i < 0 || !slices.Contains(all, troupe.Right(text[i+1:])) || !filepath.IsAbs(text[:i]) {
+			return console.Usage("--project %s: it is a folder by its whole name and a right, such as "+
+				"--project /srv/app=operator; there are viewer, operator and admin, and none", text)
+		}
+		u.Projects = append(u.Projects,
+			troupe.Project{Folder: filepath.Clean(text[:i]), Right: troupe.Right(text[i+1:])})
+	}
+	switch {
+	case u.Right != "" || len(u.Projects) > 0:
+	case u.New:
+		u.Right = troupe.RightOperator
+	default:
+		return console.Usage("give a right: --right viewer, operator, admin or none; or --project FOLDER=RIGHT")
+	}
+	return nil
+}
+
 // changeUser makes a command of one change to the user that it names.
-func changeUser(c *console.Console, cmd *cobra.Command, change wire.UserChange, right *string,
+func changeUser(c *console.Console, cmd *cobra.Command, change wire.UserChange, flags *rights,
 	said func(wire.UserChanged) string) *cobra.Command {
 	cmd.Args = console.Args(1, 1)
 	cmd.RunE = inHome(c, func(ctx context.Context, a api.API, args []string) error {
 		change.Name = args[0]
-		if right != nil && *right != "" && !slices.Contains(troupe.UserRights(), troupe.Right(*right)) {
-			return console.Usage("--right %s: there are viewer, operator and admin", *right)
-		}
-		if right != nil {
-			change.Right = troupe.Right(*right)
-		}
-		if right != nil && !change.New { // a name that is misspelt makes no user
-			if change.Right == "" {
-				return console.Usage("give the right: --right viewer, operator or admin")
+		if flags != nil {
+			if err := flags.change(&change); err != nil {
+				return err
 			}
+		}
+		if flags != nil && !change.New { // a name that is misspelt makes no user
 			all, err := a.Server().People().Users(ctx)
 			if err != nil {
 				return err
@@ -91,33 +141,39 @@ func changeUser(c *console.Console, cmd *cobra.Command, change wire.UserChange, 
 }
 
 func newUsersAdd(c *console.Console) *cobra.Command {
-	var right string
+	var r rights
 	cmd := changeUser(c, &cobra.Command{
 		Use: "add NAME", Short: "Add a user, and print a login code",
-		Example: "troupe users add ann\ntroupe users add bob --right viewer",
-	}, wire.UserChange{New: true, Invite: true}, &right, func(u wire.UserChanged) string {
-		return console.Sprintf("%s is a user now, with the right %s.", console.Line(u.Name, 64), u.Right)
+		Example: "troupe users add ann\ntroupe users add bob --right viewer\n" +
+			"troupe users add eve --project /srv/app=operator",
+	}, wire.UserChange{New: true, Invite: true}, &r, func(u wire.UserChanged) string {
+		return console.Sprintf("%s is a user now, with the right %s.", console.Line(u.Name, 64),
+			rightsOf(u.Right, u.Projects))
 	})
-	rightFlag(cmd, &right, string(troupe.RightOperator))
+	r.flags(cmd, "viewer, operator, admin or none; without it operator, or with --project none")
 	return cmd
 }
 
 func newUsersSet(c *console.Console) *cobra.Command {
-	var right string
+	var r rights
 	cmd := changeUser(c, &cobra.Command{
-		Use: "set NAME", Short: "Give a user another right", Example: "troupe users set bob --right operator",
-	}, wire.UserChange{}, &right, func(u wire.UserChanged) string {
-		return console.Sprintf("%s has the right %s now, with all tokens.", console.Line(u.Name, 64), u.Right)
+		Use: "set NAME", Short: "Give a user another right", Example: "troupe users set bob --right operator\n" +
+			"troupe users set eve --project /srv/app=viewer --project /srv/web=none",
+	}, wire.UserChange{}, &r, func(u wire.UserChanged) string {
+		return console.Sprintf("%s has the right %s now, with all tokens.", console.Line(u.Name, 64),
+			rightsOf(u.Right, u.Projects))
 	})
-	rightFlag(cmd, &right, "")
+	r.flags(cmd, "viewer, operator, admin or none; without it the right at the whole server stays")
 	return cmd
 }
 
-func rightFlag(cmd *cobra.Command, right *string, usual string) {
-	cmd.Flags().StringVar(right, "right", usual, "viewer, operator or admin")
-	all := make([]string, 0, len(troupe.UserRights()))
-	for _, r := range troupe.UserRights() {
-		all = append(all, string(r))
+func (r *rights) flags(cmd *cobra.Command, about string) {
+	cmd.Flags().StringVar(&r.right, "right", "", about)
+	cmd.Flags().StringArrayVar(&r.projects, "project", nil, "FOLDER=RIGHT: the right in a folder of the server and "+
+		"below it; none takes it away. May be given again")
+	all := []string{string(troupe.RightNone)}
+	for _, right := range troupe.UserRights() {
+		all = append(all, string(right))
 	}
 	if err := cmd.RegisterFlagCompletionFunc("right", console.OneOf(all...)); err != nil {
 		panic(err) // there is no such flag
@@ -128,7 +184,8 @@ func newUsersInvite(c *console.Console) *cobra.Command {
 	return changeUser(c, &cobra.Command{
 		Use: "invite NAME", Short: "Print a new login code for a user", Example: "troupe users invite ann",
 	}, wire.UserChange{Invite: true}, nil, func(u wire.UserChanged) string {
-		return console.Sprintf("%s (%s) may log in once more.", console.Line(u.Name, 64), u.Right)
+		return console.Sprintf("%s (%s) may log in once more.", console.Line(u.Name, 64),
+			rightsOf(u.Right, u.Projects))
 	})
 }
 

@@ -45,6 +45,8 @@ type Login struct {
 	Name    string       `json:"name"`
 	Right   troupe.Right `json:"right"`
 	Expires time.Time    `json:"expires"`
+	// Projects are the user's at the login.
+	Projects troupe.Projects `json:"-"`
 }
 
 // loginsOf reads those of the home that the environment names.
@@ -220,7 +222,7 @@ func SignIn(ctx context.Context, lookup func(string) (string, bool), address, co
 	if err != nil {
 		return Login{}, err
 	}
-	login := Login{Token: in.Token, Name: in.Name, Right: in.Right, Expires: in.ExpiresAt}
+	login := Login{Token: in.Token, Name: in.Name, Right: in.Right, Expires: in.ExpiresAt, Projects: in.Projects}
 	l.Servers[address] = login
 	if choose {
 		l.Chosen = address

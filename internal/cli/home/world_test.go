@@ -130,7 +130,8 @@ func newWorld(t testing.TB, more ServeOptions) *world {
 		env.Environ = append(env.Environ, name+"="+v)
 	}
 	w.outside(env)
-	more.Listen, more.Folders, more.GitHosts = "127.0.0.1:0", []string{w.dir}, []string{repos.Host()}
+	more.Listen, more.Folders, more.GitHosts = "127.0.0.1:0", append([]string{w.dir}, more.Folders...),
+		[]string{repos.Host()}
 	if w.s, err = Serve(t.Context(), env, more); err != nil {
 		t.Fatal(err)
 	}
