@@ -17,17 +17,18 @@ func (o *operations) sessions(h huma.API) {
 	query(o, h, "list-sessions", func(a api.API, ctx context.Context, in *struct {
 		Where
 
-		Parent  troupe.SessionID `query:"parent" doc:"The sub-agents of this session, and no main agents"`
-		Status  troupe.Status    `query:"status" doc:"Only sessions that are at this"`
-		By      string           `query:"by" doc:"Only trees that the user of this name began"`
-		Text    string           `query:"text" maxLength:"200" doc:"Only sessions in whose title or name this stands, without regard to the case of ASCII letters"`
-		After   troupe.SessionID `query:"after" doc:"The last session of the page before; a page that is not full is the last"`
-		Limit   int              `query:"limit" default:"50" minimum:"0" doc:"How many at the most; 0 is all"`
-		QuietMS int64            `query:"quiet_ms" minimum:"0" doc:"Only trees in which nothing is at work and nothing has happened for so long; with a folder and a limit alone"`
+		Parent   troupe.SessionID `query:"parent" doc:"The sub-agents of this session, and no main agents"`
+		Status   troupe.Status    `query:"status" doc:"Only sessions that are at this"`
+		By       string           `query:"by" doc:"Only trees that the user of this name began"`
+		Text     string           `query:"text" maxLength:"200" doc:"Only sessions in whose title or name this stands, without regard to the case of ASCII letters"`
+		After    troupe.SessionID `query:"after" doc:"The last session of the page before; a page that is not full is the last"`
+		Limit    int              `query:"limit" default:"50" minimum:"0" doc:"How many at the most; 0 is all"`
+		Archived bool             `query:"archived" doc:"Only trees that are archived; without it, only those that are not"`
+		QuietMS  int64            `query:"quiet_ms" minimum:"0" doc:"Only trees in which nothing is at work and nothing has happened for so long; with a folder and a limit alone"`
 	},
 	) ([]wire.Session, error) {
 		return a.List(ctx, wire.Listing{Cwd: in.Cwd, Parent: in.Parent, Status: in.Status, By: in.By, Text: in.Text,
-			After: in.After, Limit: in.Limit, QuietMS: in.QuietMS})
+			After: in.After, Limit: in.Limit, QuietMS: in.QuietMS, Archived: in.Archived})
 	})
 	query(o, h, "find-session", func(a api.API, ctx context.Context, in *struct {
 		Target
@@ -96,6 +97,7 @@ func (o *operations) runs(h huma.API) {
 		return wire.Left{Left: left}, err
 	})
 	doSession(o, h, "remove", api.API.Remove)
+	queryWithBody(o, h, "change-session", api.API.Change)
 }
 
 func (o *operations) steering(h huma.API) {

@@ -50,6 +50,8 @@ func Routes() []Route {
 		route("wait", post, one+"/wait", "Wait, for a while, until every session of a tree has ended").by(viewer),
 		route("leave", post, one+"/leave", "Have the process that answers let go of a tree that is over").by(operator),
 		route("remove", http.MethodDelete, one, "Forget a whole tree that no process has in hand").by(operator),
+		route("change-session", post, one+"/change", "Rename a main agent, archive its tree, or take it out of the "+
+			"archive").by(operator),
 		route("send", post, one+"/messages", "Say something to a session: steer it, or have it go "+
 			"on").large().slow().by(operator),
 		route("stop", post, one+"/stop", "End a session's run; all of it can be resumed").by(operator),

@@ -189,7 +189,7 @@ func (w *World) List(_ context.Context, l wire.Listing) ([]wire.Session, error) 
 	}
 	out := w.shape(w.sessions[0])
 	out.Title = fmt.Sprintf("limit %d", l.Limit)
-	out.DurationMS = l.QuietMS
+	out.DurationMS, out.Archived = l.QuietMS, l.Archived
 	return []wire.Session{out}, nil
 }
 
@@ -378,6 +378,21 @@ func (w *World) Leave(_ context.Context, root troupe.SessionID) (bool, error) {
 
 func (w *World) Remove(_ context.Context, root troupe.SessionID) error {
 	return w.order("remove", root)
+}
+
+func (w *World) Change(_ context.Context, root troupe.SessionID, c wire.SessionChange) (wire.Session, error) {
+	if c.Archive && root == Child {
+		return wire.Session{}, fmt.Errorf("change session %s: %w", root, troupe.ErrArchived)
+	}
+	if err := w.order("change", root, c); err != nil {
+		return wire.Session{}, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, err := w.session(root)
+	out := w.shape(s)
+	out.Name, out.Title, out.Archived = c.Rename, c.Title, c.Archive
+	return out, err
 }
 
 // order notes an order to a session, with what goes with it.

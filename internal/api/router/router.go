@@ -317,6 +317,18 @@ func (r *router) Remove(ctx context.Context, root troupe.SessionID) error {
 	return held(ctx, r, r.API.Remove(ctx, root))
 }
 
+func (r *router) Change(ctx context.Context, root troupe.SessionID, c wire.SessionChange) (s wire.Session, err error) {
+	if c.Archive && r.agent == "" { // a process that has it in hand has to be asked to let go of it first
+		s, err = r.API.Change(ctx, root, c)
+		return s, held(ctx, r, err)
+	}
+	err = r.at(ctx, root, func(a api.API) error {
+		s, err = a.Change(ctx, root, c)
+		return err
+	})
+	return s, err
+}
+
 // elsewhere: another process runs the tree, and can be called.
 func elsewhere(t wire.Tree) bool { return t.Running && !t.Here && t.Owner.Socket != "" }
 

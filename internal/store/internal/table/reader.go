@@ -155,6 +155,13 @@ func (r *Reader) filter(f store.Filter) (sql string, args []any) {
 	if f.Text != "" {
 		q.and(r.conn.Worded("?"), store.Lower(f.Text))
 	}
+	switch {
+	case f.Archived == nil:
+	case *f.Archived:
+		q.and("archived = 1")
+	default:
+		q.and("archived = 0")
+	}
 	if f.After != "" {
 		than := " > "
 		if f.Newest {
