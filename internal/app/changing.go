@@ -19,8 +19,12 @@ import (
 // mostTitled is how long a title may be that a person gives.
 const mostTitled = 200
 
-// changeWithin is far more than a session takes to log a change. One that was lost meanwhile never answers.
-const changeWithin = 10 * time.Second
+// changeWithin is far more than a session takes to log a change. One that was lost meanwhile never answers. Where it
+// changes hands, it is looked at again after changeAgain.
+const (
+	changeWithin = 10 * time.Second
+	changeAgain  = 10 * time.Millisecond
+)
 
 // Change names a main agent, or archives its tree.
 func (a runs) Change(ctx context.Context, root troupe.SessionID, c wire.SessionChange) (out wire.Session, err error) {
@@ -41,9 +45,7 @@ func (a runs) Change(ctx context.Context, root troupe.SessionID, c wire.SessionC
 			return out, changeRefused(s, b, err)
 		}
 	}
-	now := s
-	now.Name, now.Title = cmp.Or(b.Name, s.Name), cmp.Or(b.Title, s.Title)
-	if err := plansOf(a.app).move(s, now); err != nil {
+	if err := a.movePlan(ctx, s, b); err != nil {
 		return out, err
 	}
 	return sessions{a.bound}.Find(ctx, string(root), s.Cwd)
@@ -75,21 +77,29 @@ func (a runs) change(ctx context.Context, s troupe.Session, b troupe.SessionChan
 	defer cancel()
 	for {
 		t, err := a.app.tree(ctx, s.ID)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if e := a.app.hosting(s.ID); e != nil && !b.Archived {
-			if here, err := session.Change(ctx, e.hub, s.ID, b); here {
+		case t.Running && b.Archived:
+			return a.inHand(ctx, t, "it was not archived", "archive it")
+		case t.Running && a.app.isOwner(t.Lease.Owner):
+			var here bool
+			if here, err = session.Change(ctx, a.app.engine.Load().hub, s.ID, b); here {
 				return err
 			}
-		} else if t.Running && b.Archived {
-			return a.inHand(ctx, t, "it was not archived", "archive it")
-		} else if t.Running {
+			err = troupe.ErrFenced // it is just being taken up, or left
+		case t.Running:
 			return busy(s, t.Owner)
+		default:
+			err = session.ChangeLeft(ctx, a.app.trees.store, s.ID, t.Lease, a.app.env.Now(), b, atRest(b))
 		}
-		err = session.ChangeLeft(ctx, a.app.trees.store, s.ID, t.Lease, a.app.env.Now(), b, atRest(b))
-		if !errors.Is(err, troupe.ErrFenced) || ctx.Err() != nil {
+		if !errors.Is(err, troupe.ErrFenced) {
 			return err
+		}
+		select {
+		case <-time.After(changeAgain):
+		case <-ctx.Done():
+			return fmt.Errorf("change session %s: %w", s.ID, err)
 		}
 	}
 }
@@ -127,10 +137,6 @@ func changeRefused(s troupe.Session, b troupe.SessionChanged, err error) error {
 		return &troupe.UserError{Problem: fmt.Sprintf("session %s is not over: something was left to do in it", name),
 			Hint: fmt.Sprintf("Go on with it, and archive it when it is over: troupe -p --resume %s; or put it away "+
 				"first: troupe sleep %s", name, name), Code: troupe.ExitUsage, Err: errors.Join(troupe.ErrBlocked, err)}
-	case refused != nil:
-		return &troupe.UserError{Problem: fmt.Sprintf("session %s plans, in a file that has its name", name),
-			Hint: "Rename it when its plan is decided, or in another mode.", Code: troupe.ExitUsage,
-			Err: errors.Join(troupe.ErrBlocked, err)}
 	}
 	return err
 }
@@ -152,11 +158,21 @@ func notArchived(r store.Reader, root troupe.SessionID) error {
 	return err
 }
 
-// move has the plan of a session that has another name lie where it is looked for.
-func (p plans) move(before, now troupe.Session) error {
-	from, to := p.File(before), p.File(now)
+// movePlan has the plan of a session that has another name lie where it is looked for. One that is being written stays
+// where its agent writes it.
+func (a runs) movePlan(ctx context.Context, s troupe.Session, b troupe.SessionChanged) error {
+	now, p := s, plansOf(a.app)
+	now.Name, now.Title = cmp.Or(b.Name, s.Name), cmp.Or(b.Title, s.Title)
+	from, to := p.File(s), p.File(now)
 	if from == to {
 		return nil
+	}
+	events, err := a.app.trees.events(ctx, s.ID, 0, 0)
+	if err != nil {
+		return err
+	}
+	if st, err := turn.Fold(events); err != nil || st.Authority.Planning != nil {
+		return err
 	}
 	if _, err := os.Lstat(to); err == nil {
 		return nil // one of that name is there

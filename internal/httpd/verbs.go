@@ -218,13 +218,16 @@ func (o *operations) machine(h huma.API) {
 	of(o, h, "plugins", api.API.Setup, api.Setup.Plugins)
 	of(o, h, "set-plugin", api.API.Setup, api.Setup.SetPlugin)
 	of(o, h, "servers", api.API.Serving, api.Serving.Servers)
-	of(o, h, "set-server", api.API.Serving, api.Serving.SetServer)
+	change(o, h, "set-server", api.API.Serving, api.Serving.SetServer)
 	of(o, h, "login", api.API.Serving, api.Serving.Login)
 	of(o, h, "agent", api.API.Machine, api.Machine.Agent)
 	queryBody(o, h, "skills", api.API.Skills)
 	queryBody(o, h, "workflows", api.API.Workflows)
-	of(o, h, "memories", api.API.Setup, api.Setup.Memories)
-	of(o, h, "set-memory", api.API.Setup, api.Setup.SetMemory)
+	queryTagged(o, h, "memories", func(a api.API, ctx context.Context,
+		in *body[wire.MemoryQuery]) ([]wire.Memory, error) {
+		return a.Setup().Memories(ctx, in.Body)
+	})
+	change(o, h, "set-memory", api.API.Setup, api.Setup.SetMemory)
 	of(o, h, "worktrees", workspaces, api.Workspaces.Worktrees)
 	of(o, h, "diff-worktree", workspaces, api.Workspaces.DiffWorktree)
 	of(o, h, "merge-worktree", workspaces, api.Workspaces.MergeWorktree)
@@ -276,7 +279,7 @@ func (o *operations) people(h huma.API) {
 	do(o, h, "pause", func(a api.API, ctx context.Context, in *body[wire.Pause]) error {
 		return a.Server().Hosting().Pause(ctx, in.Body)
 	})
-	of(o, h, "set-user", users, api.People.SetUser)
+	change(o, h, "set-user", users, api.People.SetUser)
 	query(o, h, "tokens", func(a api.API, ctx context.Context, _ *struct{}) ([]wire.Token, error) {
 		return a.Server().People().Tokens(ctx)
 	})

@@ -291,7 +291,7 @@ func (a *actor) take(ctx context.Context, in input) error {
 	case inMove:
 		return a.tasks.move(in)
 	case inChange:
-		a.changed(ctx, in)
+		changed(ctx, a, in)
 	case inOwnDone:
 		return a.tasks.ownDone(ctx, in)
 	case inModelDone:

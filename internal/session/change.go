@@ -43,7 +43,7 @@ func Change(ctx context.Context, h *Hub, root troupe.SessionID, b troupe.Session
 }
 
 // changed logs it at once. What cannot be logged is told, and changes nothing.
-func (a *actor) changed(ctx context.Context, in inChange) {
+func changed(ctx context.Context, a *actor, in inChange) {
 	in.told <- a.transact(ctx, func(_ store.Tx, emit func(troupe.Body) error) error { return emit(in.body) })
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/turn"
 )
 
-// TestRenameAtWork: a main agent is named in the middle of a model call, which goes on; a name that is taken is refused,
-// and all else goes on too.
+// TestRenameAtWork: a main agent is named in the middle of a model call, which goes on; a name that is taken is
+// refused, and all else goes on too.
 func TestRenameAtWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHome(t)
@@ -77,14 +77,16 @@ func TestChangeLeft(t *testing.T) {
 			t.Errorf("it is %+v", s)
 		}
 		q := h.start(reply)
-		ad := session.Adoption{Root: h.root, Expect: h.lease(), Prompt: []troupe.Block{troupe.Text("more")}, MailID: "m"}
+		ad := session.Adoption{Root: h.root, Expect: h.lease(), MailID: "m",
+			Prompt: []troupe.Block{troupe.Text("more")}}
 		for _, wake := range []bool{false, true} {
 			ad.Wake = wake
 			if err := q.hub.Adopt(t.Context(), ad); !errors.Is(err, troupe.ErrArchived) {
 				t.Errorf("gone on with, awake: %t: %v", wake, err)
 			}
 		}
-		if here, err := session.Change(t.Context(), q.hub, h.root, troupe.SessionChanged{Name: "x"}); here || err != nil {
+		here, err := session.Change(t.Context(), q.hub, h.root, troupe.SessionChanged{Name: "x"})
+		if here || err != nil {
 			t.Errorf("changed where it does not run: %t, %v", here, err)
 		}
 		if err := change(h.lease(), troupe.SessionChanged{Unarchived: true}, nil); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/turn"
 )
 
-// TestSessionChanged: a main agent is named whatever it is at, unless it writes a plan. It is archived where its run is
-// over or it sleeps, and then nothing but another change follows in its log.
+// TestSessionChanged: a main agent is named whatever it is at. It is archived where its run is over or it sleeps, and
+// then nothing but another change follows in its log.
 func TestSessionChanged(t *testing.T) {
 	t.Parallel()
 	const id = "0123456789ab"
@@ -46,13 +46,10 @@ func TestSessionChanged(t *testing.T) {
 		t.Errorf("it is %+v", s)
 	}
 	no("it is at work", archive)
-	ok(troupe.AuthorityChanged{Authority: troupe.Authority{Mode: troupe.ModePlan,
-		Planning: &troupe.Planning{File: "/n.md"}}})
-	no("it plans", named, troupe.SessionChanged{Title: "x"})
 	ok(troupe.Slept{}, archive, restore, archive)
 	no("it is archived, and sleeps", troupe.Woke{}, troupe.Slept{}, troupe.MailDelivered{})
-	ok(restore, troupe.Woke{}, troupe.AuthorityChanged{}, troupe.Ended{Run: 1,
-		Outcome: troupe.Outcome{Status: troupe.Completed}}, archive)
+	ok(restore, troupe.Woke{}, troupe.Ended{
+		Outcome: troupe.Outcome{Status: troupe.Completed, Run: 1}}, archive)
 	if !st.Session.Archived {
 		t.Error("it is not archived")
 	}

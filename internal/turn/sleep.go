@@ -59,8 +59,7 @@ func woke(f *fold) error {
 	return nil
 }
 
-// sessionChanged has a main agent be called and listed as a person says. The file of a plan that is being written has
-// its name.
+// sessionChanged has a main agent be called and listed as a person says.
 func sessionChanged(f *fold, b troupe.SessionChanged) error {
 	s := &f.s.Session
 	switch {
@@ -68,8 +67,6 @@ func sessionChanged(f *fold, b troupe.SessionChanged) error {
 		return f.refuse("it is a sub-agent")
 	case b.Archived && s.Status.Live() && s.AsleepAt.IsZero():
 		return f.refuse("it is at work")
-	case b.Name+b.Title != "" && f.s.Authority.Planning != nil:
-		return f.refuse("it plans, in a file of its name")
 	}
 	s.Name, s.Title = cmp.Or(b.Name, s.Name), cmp.Or(b.Title, s.Title)
 	s.Archived = b.Archived || s.Archived && !b.Unarchived

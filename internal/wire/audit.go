@@ -50,7 +50,8 @@ func Told(in any) (about, with string) {
 	abouts := strings.Fields("ID Request Name Worker Where Resume Cwd Folder Server")
 	withs := strings.Fields("Right Remove Invite Mode Model Allow Deny Always Session Now Tree Cancel WithinMS End " +
 		"Trust " +
-		"Rename Title Archive Unarchive Branch Kind Scope Action Enable Disable Force Take Repo Ref Push PullRequest Base NewSecret")
+		"Rename Title Archive Unarchive " +
+		"Branch Kind Scope Action Enable Disable Force Take Repo Ref Push PullRequest Base NewSecret")
 	var parts []string
 	found := map[string]string{}
 	var walk func(v reflect.Value)

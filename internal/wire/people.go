@@ -20,10 +20,16 @@ type User struct {
 	Name      string       `json:"name"`
 	Right     troupe.Right `json:"right" enum:"viewer,operator,admin"`
 	CreatedAt time.Time    `json:"created_at"`
+	ETag      string       `json:"etag" doc:"For If-Match"`
 }
+
+// Tag is its ETag.
+func (u User) Tag() string { return u.ETag }
 
 // UserChange adds a user, changes one, or removes one with all tokens.
 type UserChange struct {
+	Precondition
+
 	Name   string       `json:"name" minLength:"1" maxLength:"64"`
 	Right  troupe.Right `json:"right,omitempty" enum:"viewer,operator,admin" doc:"Without it a user keeps what they have"`
 	New    bool         `json:"new,omitempty" doc:"Only if there is no such user yet; without it, one that is there is changed"`

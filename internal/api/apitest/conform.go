@@ -154,7 +154,7 @@ func asks() []ask {
 	for _, change := range []*string{nil, &text} {
 		add("SetMemory", func(ctx context.Context, a api.API) (any, error) {
 			return a.Setup().SetMemory(ctx, wire.MemoryChange{MemoryQuery: wire.MemoryQuery{Cwd: "/w", Agent: "a"},
-				Text: change})
+				Precondition: wire.Precondition{IfNew: true}, Text: change})
 		})
 	}
 	add("Memories", func(ctx context.Context, a api.API) (any, error) {
@@ -185,7 +185,8 @@ func asks() []ask {
 			DryRun: true})
 	})
 	add("SetServer", func(ctx context.Context, a api.API) (any, error) {
-		return a.Serving().SetServer(ctx, wire.ServerChange{Cwd: "/w", Scope: "user", Name: "github",
+		return a.Serving().SetServer(ctx, wire.ServerChange{Precondition: wire.Precondition{IfMatch: `"b"`}, Cwd: "/w",
+			Scope: "user", Name: "github",
 			Entry: []byte(`{"command":"x"}`)})
 	})
 	add("Login", func(ctx context.Context, a api.API) (any, error) {
@@ -215,7 +216,7 @@ func asks() []ask {
 		})
 		add("SetUser", func(ctx context.Context, a api.API) (any, error) {
 			return a.Server().People().SetUser(ctx, wire.UserChange{Name: name, Right: troupe.RightViewer,
-				Invite: true})
+				Invite: true, Precondition: wire.Precondition{IfMatch: `"a"`}})
 		})
 		add("Revoke", func(ctx context.Context, a api.API) (any, error) {
 			return nothing(a.Server().People().Revoke(ctx, wire.Revoke{ID: name}))

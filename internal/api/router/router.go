@@ -318,10 +318,6 @@ func (r *router) Remove(ctx context.Context, root troupe.SessionID) error {
 }
 
 func (r *router) Change(ctx context.Context, root troupe.SessionID, c wire.SessionChange) (s wire.Session, err error) {
-	if c.Archive && r.agent == "" { // a process that has it in hand has to be asked to let go of it first
-		s, err = r.API.Change(ctx, root, c)
-		return s, held(ctx, r, err)
-	}
 	err = r.at(ctx, root, func(a api.API) error {
 		s, err = a.Change(ctx, root, c)
 		return err

@@ -21,7 +21,7 @@ func newRename(c *console.Console) *cobra.Command {
 It may be at work meanwhile, asleep or archived. Its id stays.`,
 		Example: "troupe rename 7k3f fix-login\ntroupe rename fix-login --title \"Log in with a passkey\"",
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 || len(args) > 2 || len(args) == 1 && change.Title == "" || len(args) == 2 && args[1] == "" {
+			if n := len(args); n == 0 || n > 2 || n == 1 && change.Title == "" || n == 2 && args[1] == "" {
 				return console.Usage("troupe rename takes a session and its new name, or --title")
 			}
 			return nil

@@ -13,16 +13,16 @@ func testRenamed(e *env) {
 	a, kids := e.plant(1, 1)
 	b, _ := e.plant(2, 0)
 	rename := func(id troupe.SessionID, l troupe.Lease, to string, body troupe.Body) error {
-		return e.Update(e.Context(), read(e, func(r store.Reader) (troupe.Session, error) { return r.Session(id) }).Root,
-			func(tx store.Tx) error {
-				s, err := tx.Session(id)
-				if err != nil {
-					return err
-				}
-				s.Name, s.Archived = to, true
-				s.Seq++
-				return tx.Append(l, s, []troupe.Event{{Root: s.Root, Session: id, Seq: s.Seq, At: epoch(), Body: body}})
-			})
+		root := read(e, func(r store.Reader) (troupe.Session, error) { return r.Session(id) }).Root
+		return e.Update(e.Context(), root, func(tx store.Tx) error {
+			s, err := tx.Session(id)
+			if err != nil {
+				return err
+			}
+			s.Name, s.Archived = to, true
+			s.Seq++
+			return tx.Append(l, s, []troupe.Event{{Root: s.Root, Session: id, Seq: s.Seq, At: epoch(), Body: body}})
+		})
 	}
 	to := func(name string) troupe.Body { return troupe.SessionChanged{Name: name} }
 	is := func(id troupe.SessionID, name string, archived bool) {
