@@ -478,11 +478,6 @@ func (l *live) archive(root troupe.SessionID) {
 	if listed(false) || !listed(true) {
 		l.t.Error("it is in the wrong list")
 	}
-	quiet, err := a.List(ctx, wire.Listing{QuietMS: 1})
-	l.ok(err)
-	if slices.ContainsFunc(quiet, func(s wire.Session) bool { return s.ID == root }) {
-		l.t.Error("what has been quiet for long, and may be removed for that, is not archived")
-	}
 	if s, err := a.Find(ctx, "main", l.dir); err == nil && s.ID == root {
 		l.t.Error("it is main")
 	}
