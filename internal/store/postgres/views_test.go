@@ -64,7 +64,6 @@ func TestViewsComeOnline(t *testing.T) {
 	if _, err := c.Exec(t.Context(), `DROP VIEW subagent_results; DROP VIEW agent_status;
 		ALTER TABLE sessions DROP COLUMN archived; UPDATE version SET version = 3;
 		CREATE INDEX roots_by_person ON sessions (begun_by, born) WHERE parent = '';
-		CREATE INDEX roots_failed ON sessions (born) WHERE parent = '' AND cause <> '';
 		CREATE INDEX roots_by_text ON sessions (born) INCLUDE (words) WHERE parent = ''`,
 		pgx.QueryExecModeSimpleProtocol); err != nil {
 		t.Fatal(err)

@@ -229,7 +229,7 @@ const dropBodies = dropTeam + "ALTER TABLE sessions DROP COLUMN workspace; DROP 
 const dropLists = "DROP VIEW subagent_results; DROP VIEW agent_status; " +
 	"DROP INDEX roots_by_text; DROP INDEX roots_live; DROP INDEX roots_failed; DROP INDEX " +
 	"roots_by_folder; DROP INDEX roots_by_person; ALTER TABLE sessions DROP COLUMN begun_by; " +
-	"ALTER TABLE sessions DROP COLUMN archived; "
+	"DROP INDEX roots_by_age; ALTER TABLE sessions DROP COLUMN archived; "
 
 const dropTeam = dropLists + "ALTER TABLE sessions DROP COLUMN team; ALTER TABLE sessions DROP COLUMN asleep_at; "
 

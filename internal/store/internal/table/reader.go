@@ -155,12 +155,8 @@ func (r *Reader) filter(f store.Filter) (sql string, args []any) {
 	if f.Text != "" {
 		q.and(r.conn.Worded("?"), store.Lower(f.Text))
 	}
-	switch {
-	case f.Archived == nil:
-	case *f.Archived:
-		q.and("archived = 1")
-	default:
-		q.and("archived = 0")
+	if f.Archived != nil {
+		q.and(archived(f))
 	}
 	if f.After != "" {
 		than := " > "
@@ -182,6 +178,19 @@ func (r *Reader) filter(f store.Filter) (sql string, args []any) {
 		rest = ` WHERE parent = '' AND born IN (SELECT born FROM sessions` + rest + `)` + order
 	}
 	return `SELECT ` + SessionColumns + ` FROM sessions` + rest, q.args
+}
+
+// archived is the condition whether a session is archived. Where a rare status or a text is looked for, those have
+// indexes of their own, and the plus keeps this from choosing another.
+func archived(f store.Filter) string {
+	plus := ""
+	if f.Text != "" || rare(f.Status) != "" {
+		plus = "+"
+	}
+	if *f.Archived {
+		return plus + "archived = 1"
+	}
+	return plus + "archived = 0"
 }
 
 // rare adds what is true of every session with a status that few have, as the indexes of these say it.

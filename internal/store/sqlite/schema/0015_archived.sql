@@ -4,12 +4,11 @@ ALTER TABLE sessions ADD COLUMN archived INTEGER NOT NULL DEFAULT 0 CHECK (archi
 
 DROP INDEX roots_by_folder;
 DROP INDEX roots_by_person;
-DROP INDEX roots_failed;
 DROP INDEX roots_by_text;
+CREATE INDEX roots_by_age ON sessions (archived) WHERE parent = '';
 CREATE INDEX roots_by_folder ON sessions (cwd, archived) WHERE parent = '';
 CREATE INDEX roots_by_person ON sessions (begun_by, archived) WHERE parent = '';
-CREATE INDEX roots_failed ON sessions (archived, born) WHERE parent = '' AND cause <> '';
-CREATE INDEX roots_by_text ON sessions (archived, born, lower(title || char(1) || name)) WHERE parent = '';
+CREATE INDEX roots_by_text ON sessions (born, lower(title || char(1) || name), archived) WHERE parent = '';
 
 DROP VIEW subagent_results;
 DROP VIEW agent_status;
