@@ -5,9 +5,8 @@ ALTER TABLE sessions ADD COLUMN archived BIGINT NOT NULL DEFAULT 0 CHECK (archiv
 
 DROP INDEX roots_by_person;
 DROP INDEX roots_by_text;
-CREATE INDEX roots_by_age ON sessions (archived, born) WHERE parent = '';
 CREATE INDEX roots_by_person ON sessions (begun_by, archived, born) WHERE parent = '';
-CREATE INDEX roots_by_text ON sessions (born) INCLUDE (words, archived) WHERE parent = '';
+CREATE INDEX roots_by_text ON sessions (archived, born) INCLUDE (words) WHERE parent = '';
 
 CREATE OR REPLACE VIEW agent_status AS SELECT
 	root AS tree, id AS session, nullif(parent, '') AS parent, nullif(name, '') AS name, nullif(title, '') AS title,
