@@ -19,6 +19,8 @@ var (
 	ErrUnavailable = errors.New("not to be had at present")
 	// ErrAsleep: the tree was put away, and nothing of it goes on before somebody wakes it.
 	ErrAsleep = errors.New("the session is asleep")
+	// ErrArchived: the tree was archived, and nothing of it goes on before somebody takes it out of the archive.
+	ErrArchived = errors.New("the session is archived")
 	// ErrChanged: what was to be changed is not what it was when it was looked at.
 	ErrChanged = errors.New("it was changed meanwhile")
 	// ErrCap: a limit of the tree refuses the birth.

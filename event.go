@@ -58,6 +58,7 @@ const (
 	KindSlept            Kind = "session.slept"
 	KindWoke             Kind = "session.woke"
 	KindImported         Kind = "session.imported"
+	KindSessionChanged   Kind = "session.changed"
 )
 
 // Created is the first event of every session: everything it was born with.
@@ -374,6 +375,7 @@ func Kinds() []Kind {
 		KindSettingsChanged, KindBoardChanged, KindTeamChanged, KindHookRan, KindAutoAsked, KindAutoJudged,
 		KindWorkspaceReady, KindWorkspaceSaved, KindWorkspaceChanged, KindWorkspaceMerged, KindQueued, KindHandoffAsked,
 		KindHandoffJudged, KindVerifyStarted, KindVerifyEnded, KindSlept, KindWoke, KindImported,
+		KindSessionChanged,
 	}
 }
 
@@ -462,6 +464,8 @@ func DecodeBody(k Kind, data []byte) (Body, error) {
 		return decode[Woke](k, data)
 	case KindImported:
 		return decode[Imported](k, data)
+	case KindSessionChanged:
+		return decode[SessionChanged](k, data)
 	default:
 		return nil, fmt.Errorf("event kind %q: %w", k, ErrNewer)
 	}

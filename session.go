@@ -10,7 +10,7 @@ type Session struct {
 	Root   SessionID // its tree; a root's own ID
 	Parent SessionID // "" for a root
 	Coord  Coord     // the call of the parent that asked for it
-	Name   string    // unique among its siblings, without regard to case
+	Name   string    // unique among its siblings, without regard to case; of a root, SessionChanged may give another
 	Title  string    // short description of the work
 	Depth  int       // 0 for a root
 	Cwd    string    // absolute: the folder whose settings and trust hold for it
@@ -37,6 +37,8 @@ type Session struct {
 	Until time.Time
 	// AsleepAt is when it was put away with its tree; zero: it was not. Of a tree, its root says so.
 	AsleepAt time.Time
+	// Archived: lists leave its tree out, and nothing of it goes on. Of a tree, its root says so.
+	Archived bool
 	// Cut: the end of its log was lost once, so that Tally may be less than what it has cost.
 	Cut bool
 	// Reserved is what a model call under way may cost, held back from the tree's limits.

@@ -95,6 +95,10 @@ type Runs interface {
 	// Remove forgets a whole tree: logs, mail and stored output. One that a live process has in
 	// hand is refused.
 	Remove(ctx context.Context, root troupe.SessionID) error
+	// Change renames a main agent, archives its tree or takes it out of the archive. One in which something is at
+	// work, or that a live process has in hand, is not archived. Nothing of an archived tree goes on: what would, mail
+	// included, is troupe.ErrArchived.
+	Change(ctx context.Context, root troupe.SessionID, c wire.SessionChange) (wire.Session, error)
 }
 
 // Steering changes what sessions do while they live. All but Background and Sleep is mail: it is committed

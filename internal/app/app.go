@@ -87,6 +87,8 @@ type App struct {
 	logins   logins
 	lines    statusLines
 	defined  definedAgents
+	// changing is held while a file that people change is looked at and changed.
+	changing sync.Mutex
 	// environMask takes the credentials of the environment out of a text.
 	environMask func() func(string) string
 }

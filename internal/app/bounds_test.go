@@ -506,7 +506,7 @@ func TestServerFolderIsTheOneChecked(t *testing.T) {
 func TestServerBypassHoldsEveryVerb(t *testing.T) {
 	t.Parallel()
 	// look, or end something
-	free := strings.Fields("Wait Leave Remove Stop Sleep Requests Request Plans Turns PlanUndo")
+	free := strings.Fields("Wait Leave Remove Change Stop Sleep Requests Request Plans Turns PlanUndo")
 	for _, noun := range []reflect.Type{reflect.TypeFor[api.Runs](), reflect.TypeFor[api.Steering](),
 		reflect.TypeFor[api.Requests](), reflect.TypeFor[api.Undoing]()} {
 		for m := range noun.Methods() {

@@ -17,14 +17,14 @@ import (
 )
 
 // olderThan lists the root sessions of which nothing is at work and in which nothing has
-// happened since.
+// happened since. What was archived is to be kept.
 func (a trees) olderThan(ctx context.Context, limit time.Time) ([]troupe.Session, error) {
 	var out []troupe.Session
 	var roots []troupe.Session
 	last := make(map[troupe.SessionID]time.Time)
 	err := a.store.View(ctx, func(r store.Reader) error {
 		var err error
-		if roots, err = r.Sessions(store.Filter{RootsOnly: true}); err != nil {
+		if roots, err = r.Sessions(store.Filter{RootsOnly: true, Archived: new(false)}); err != nil {
 			return err
 		}
 		for _, s := range roots {

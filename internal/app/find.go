@@ -97,7 +97,8 @@ func (a trees) findRoot(r store.Reader, ref, cwd string) (troupe.Session, error)
 
 // newest finds the root session that was born last in a folder.
 func newest(r store.Reader, cwd, by string) (troupe.Session, error) {
-	list, err := r.Sessions(store.Filter{RootsOnly: true, Cwd: cwd, By: by, Newest: true, Limit: 1})
+	list, err := r.Sessions(store.Filter{RootsOnly: true, Cwd: cwd, By: by, Newest: true, Limit: 1,
+		Archived: new(false)})
 	if err != nil {
 		return troupe.Session{}, fmt.Errorf("look for the newest session in %s: %w", cwd, err)
 	}
@@ -217,7 +218,7 @@ func (a trees) candidateTrees(ctx context.Context, cwd string) ([]Tree, error) {
 	held := make(map[troupe.SessionID]troupe.Lease)
 	err := a.store.View(ctx, func(r store.Reader) error {
 		var err error
-		if roots, err = r.Sessions(store.Filter{RootsOnly: true, Newest: true}); err != nil {
+		if roots, err = r.Sessions(store.Filter{RootsOnly: true, Newest: true, Archived: new(false)}); err != nil {
 			return err
 		}
 		for _, s := range roots {

@@ -76,7 +76,7 @@ func (m *measured) View(ctx context.Context, fn func(store.Reader) error) error 
 // fails counts an error, unless it is the answer to what was asked.
 func (m *measured) fails(op string, err error) {
 	for _, answer := range []error{nil, troupe.ErrNotFound, troupe.ErrExists, troupe.ErrAmbiguous, troupe.ErrBlocked,
-		troupe.ErrFenced, troupe.ErrAsleep, troupe.ErrChanged, troupe.ErrCap, context.Canceled} {
+		troupe.ErrFenced, troupe.ErrAsleep, troupe.ErrArchived, troupe.ErrChanged, troupe.ErrCap, context.Canceled} {
 		if errors.Is(err, answer) {
 			return
 		}

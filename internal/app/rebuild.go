@@ -103,7 +103,10 @@ func (r *rebuilding) end(now time.Time, lost sqlite.Loss) error {
 		return r.add(troupe.Event{Root: s.Root, Session: s.ID, Seq: s.Seq + 1, At: now, Body: b})
 	}
 	var err error
-	if !r.st.Session.AsleepAt.IsZero() {
+	if r.st.Session.Archived {
+		err = next(troupe.SessionChanged{Unarchived: true})
+	}
+	if err == nil && !r.st.Session.AsleepAt.IsZero() {
 		err = next(troupe.Woke{}) // that nothing else follows holds of whole logs
 	}
 	for _, b := range turn.Recover(&r.st) {

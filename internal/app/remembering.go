@@ -42,8 +42,25 @@ func (a setup) Memories(_ context.Context, q wire.MemoryQuery) ([]wire.Memory, e
 			Hint: "It has: " + strings.Join(out[0].Files, ", "), Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
 	}
 	text, err := memory.Text(out[0].Folder, q.File)
-	out[0].Text = a.app.Mask(text)
+	out[0].Text, out[0].ETag = a.app.Mask(text), memoryTag(out[0], q.File)
 	return out, err
+}
+
+// memoryTag is the ETag of a file of a memory, or of all of it; "" if it is not there.
+func memoryTag(m wire.Memory, file string) string {
+	files := m.Files
+	if file != "" {
+		files = slices.DeleteFunc(slices.Clone(files), func(name string) bool { return name != file })
+	}
+	if len(files) == 0 {
+		return ""
+	}
+	var parts []string
+	for _, name := range files {
+		text, err := memory.Text(m.Folder, name)
+		parts = append(parts, name, text, fmt.Sprint(err == nil))
+	}
+	return wire.ETag(parts...)
 }
 
 // memoriesOf are the memories that a query is about.
@@ -75,8 +92,10 @@ func memoryRow(k memory.Kept) (wire.Memory, error) {
 	if err != nil {
 		return wire.Memory{}, fmt.Errorf("look into the memory of %s: %w", k.Agent, err)
 	}
-	return wire.Memory{Agent: k.Agent, Scope: k.Scope, Folder: k.Folder, Session: k.Tree,
-		Files: append([]string{}, files...)}, nil
+	out := wire.Memory{Agent: k.Agent, Scope: k.Scope, Folder: k.Folder, Session: k.Tree,
+		Files: append([]string{}, files...)}
+	out.ETag = memoryTag(out, "")
+	return out, nil
 }
 
 func noMemory(q wire.MemoryQuery) error {
@@ -126,6 +145,11 @@ func (a setup) SetMemory(_ context.Context, c wire.MemoryChange) (out wire.Memor
 		}
 		found = append(found, memory.Kept{Agent: c.Agent, Scope: c.Scope, Folder: m.Folder})
 	}
+	a.app.changing.Lock()
+	defer a.app.changing.Unlock()
+	if err := checkMemory(found[0], c); err != nil {
+		return out, err
+	}
 	if c.Text == nil {
 		err = memory.Forget(found[0].Folder, c.File)
 	} else {
@@ -139,5 +163,22 @@ func (a setup) SetMemory(_ context.Context, c wire.MemoryChange) (out wire.Memor
 		}
 		return out, problem
 	}
-	return memoryRow(found[0])
+	if out, err = memoryRow(found[0]); c.File != "" {
+		out.ETag = memoryTag(out, c.File)
+	}
+	return out, err
+}
+
+// checkMemory refuses a change of what is another text by now than its precondition says. It is called with
+// App.changing held.
+func checkMemory(k memory.Kept, c wire.MemoryChange) error {
+	now, err := memoryRow(k)
+	if err != nil {
+		return err
+	}
+	what, look := "the memory of "+c.Agent, "troupe memory show "+c.Agent
+	if c.File != "" {
+		what, look = fmt.Sprintf("%s in %s", c.File, what), look+" "+c.File
+	}
+	return c.Check(what, memoryTag(now, c.File), look)
 }

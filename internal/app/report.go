@@ -309,7 +309,7 @@ func (a sessions) list(ctx context.Context, l wire.Listing) ([]wire.Session, err
 			}
 		}
 		found, err = r.Sessions(store.Filter{RootsOnly: l.Parent == "", Parent: l.Parent, Cwd: l.Cwd, Status: l.Status,
-			By: l.By, Text: l.Text, After: l.After, Newest: true, Limit: l.Limit})
+			By: l.By, Text: l.Text, After: l.After, Newest: true, Limit: l.Limit, Archived: inList(l)})
 		for _, s := range found {
 			if err == nil && s.Parent == "" {
 				sums[s.ID], err = r.Tree(s.ID)
@@ -343,6 +343,14 @@ func (a sessions) list(ctx context.Context, l wire.Listing) ([]wire.Session, err
 	return out, nil
 }
 
+// inList is which trees a list is of, by whether they are archived. Sub-agents are listed all.
+func inList(l wire.Listing) *bool {
+	if l.Parent != "" {
+		return nil
+	}
+	return &l.Archived
+}
+
 // events reads up to limit events of one session after a number.
 func (a trees) events(ctx context.Context, id troupe.SessionID, after int64, limit int) ([]troupe.Event, error) {
 	var out []troupe.Event
@@ -366,7 +374,7 @@ func (a runs) remove(ctx context.Context, root troupe.SessionID) error {
 		return err
 	}
 	if t.Running {
-		return a.removeRefused(ctx, t)
+		return a.inHand(ctx, t, "nothing was removed of it", "remove it")
 	}
 	ids := make([]troupe.SessionID, len(t.Sessions))
 	for i, s := range t.Sessions {
@@ -435,23 +443,25 @@ func (a runs) checkNotAtWork(ctx context.Context, t Tree, root troupe.Session) e
 	return err
 }
 
-// removeRefused explains why a tree that a process has in hand cannot be removed.
-func (a runs) removeRefused(ctx context.Context, t Tree) error {
+// inHand explains why a tree that a process has in hand cannot be removed or archived: what has not become of it, and
+// what to do then.
+func (a runs) inHand(ctx context.Context, t Tree, not, then string) error {
 	root := t.Sessions[0]
 	err := a.checkNotAtWork(ctx, t, root)
 	var atWork *troupe.UserError
 	switch {
 	case err == nil:
 		return &troupe.UserError{
-			Problem: fmt.Sprintf("session %s is open in process %d on %s; nothing was removed of it", root.ID,
-				t.Owner.PID, t.Owner.Host),
-			Hint: "Nothing is at work in it: end that conversation (Ctrl-D there, or end the process), then " +
-				"remove it.", Code: troupe.ExitUsage, Err: &api.HeldError{Root: root.ID},
+			Problem: fmt.Sprintf("session %s is open in process %d on %s; %s", root.ID, t.Owner.PID,
+				t.Owner.Host, not),
+			Hint: "Nothing is at work in it: end that conversation (Ctrl-D there, or end the process), then " + then +
+				".", Code: troupe.ExitUsage, Err: &api.HeldError{Root: root.ID},
 		}
 	case errors.As(err, &atWork):
-		atWork.Problem += ", with agents or commands at work; nothing was removed of it"
-		atWork.Hint = fmt.Sprintf("`troupe stop %s --now` stops them; once that process has ended, remove it. "+
-			"`troupe tasks %s` lists them; `troupe send %s \"...\"` says something to it.", root.ID, root.ID, root.ID)
+		atWork.Problem += ", with agents or commands at work; " + not
+		atWork.Hint = fmt.Sprintf("`troupe stop %s --now` stops them; once that process has ended, %s. "+
+			"`troupe tasks %s` lists them; `troupe send %s \"...\"` says something to it.", root.ID, then, root.ID,
+			root.ID)
 	}
 	return err
 }

@@ -30,6 +30,9 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 	if err := a.maySteer(ctx, s.ID); err != nil {
 		return begun, err
 	}
+	if s.Archived {
+		return begun, archived(s)
+	}
 	if err := a.checkAwake(s, b.Wake); err != nil {
 		return begun, err
 	}
@@ -128,6 +131,9 @@ func folderIsThere(s troupe.Session) error {
 func takenOver(id troupe.SessionID, err error) error {
 	if errors.Is(err, troupe.ErrAsleep) { // it was put away meanwhile
 		return asleepSince(troupe.Session{ID: id}, time.Time{})
+	}
+	if errors.Is(err, troupe.ErrArchived) {
+		return archived(troupe.Session{ID: id})
 	}
 	if !errors.Is(err, troupe.ErrFenced) {
 		return err
@@ -285,34 +291,34 @@ func (a runs) modelGone(s troupe.Session, err error) error {
 // unfinished reports whether a tree whose root's run is over has something left to do: agents
 // at work, mail that asks for a run or for a fork, commands whose end was not told.
 func (a trees) unfinished(ctx context.Context, root troupe.SessionID, st *turn.State) (bool, error) {
-	if len(st.OwnTasks()) > 0 {
-		return true, nil
-	}
 	left := false
-	err := a.store.View(ctx, func(r store.Reader) error {
-		all, err := r.Sessions(store.Filter{Root: root})
-		if err != nil {
-			return err
-		}
-		left = anyLive(all)
-		boxes, err := r.Mailboxes(root)
-		for _, s := range all {
-			if left || !slices.Contains(boxes, s.ID) {
-				continue
-			}
-			mail, uerr := r.Unread(s.ID)
-			if uerr != nil {
-				return uerr
-			}
-			left = slices.ContainsFunc(mail, func(m troupe.Mail) bool {
-				return s.WokenBy(m) ||
-					m.Kind == troupe.MailFork
-			})
-		}
-		return err
-	})
+	err := a.store.View(ctx, func(r store.Reader) (err error) { left, err = unfinished(r, st); return err })
 	if err != nil {
 		return false, fmt.Errorf("look what is left to do in tree %s: %w", root, err)
 	}
 	return left, nil
+}
+
+// unfinished is that of a root's state.
+func unfinished(r store.Reader, st *turn.State) (left bool, err error) {
+	if len(st.OwnTasks()) > 0 {
+		return true, nil
+	}
+	all, err := r.Sessions(store.Filter{Root: st.Session.ID})
+	if err != nil {
+		return false, err
+	}
+	left = anyLive(all)
+	boxes, err := r.Mailboxes(st.Session.ID)
+	for _, s := range all {
+		if left || !slices.Contains(boxes, s.ID) {
+			continue
+		}
+		mail, uerr := r.Unread(s.ID)
+		if uerr != nil {
+			return false, uerr
+		}
+		left = slices.ContainsFunc(mail, func(m troupe.Mail) bool { return s.WokenBy(m) || m.Kind == troupe.MailFork })
+	}
+	return left, err
 }

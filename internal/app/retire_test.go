@@ -25,7 +25,7 @@ func TestKeepDays(t *testing.T) {
 		}
 	}
 	days := func(n int) time.Time { return time.Now().Add(time.Duration(n) * 24 * time.Hour) }
-	run := func(day int, resume troupe.SessionID) troupe.SessionID {
+	open := func(day int) *App {
 		a, err := Open(t.Context(), Env{
 			Lookup: func(name string) (string, bool) { return home, name == "TROUPE_HOME" },
 			Now:    func() time.Time { return days(day) }, Log: slog.New(slog.DiscardHandler), Version: "test",
@@ -33,6 +33,10 @@ func TestKeepDays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		return a
+	}
+	run := func(day int, resume troupe.SessionID) troupe.SessionID {
+		a := open(day)
 		r, err := you(a).Begin(t.Context(), wire.Begin{Prompt: "go", Cwd: dir, Model: "script:s.yaml",
 			Resume: string(resume)})
 		if err == nil {
@@ -43,7 +47,14 @@ func TestKeepDays(t *testing.T) {
 		}
 		return r.Root
 	}
-	old, gone := run(-70, ""), run(-60, "")
+	old, gone, archived := run(-70, ""), run(-60, ""), run(-60, "")
+	then := open(-59)
+	if _, err := you(then).Change(t.Context(), archived, wire.SessionChange{Archive: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := then.Close(); err != nil {
+		t.Fatal(err)
+	}
 	run(-45, old) // one that was gone on with is young again
 	young := run(-20, "")
 	last := run(-16, "")
@@ -54,7 +65,7 @@ func TestKeepDays(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	for id, want := range map[troupe.SessionID]bool{old: true, gone: false, young: true, last: true} {
+	for id, want := range map[troupe.SessionID]bool{old: true, gone: false, archived: true, young: true, last: true} {
 		if _, err := you(a).Tree(t.Context(), id); (err == nil) != want {
 			t.Errorf("session %s, kept %v: %v", id, want, err)
 		}

@@ -45,6 +45,9 @@ func (a serving) Servers(ctx context.Context, q wire.ServerQuery) (out wire.Serv
 		} else if q.Test != "" {
 			continue
 		}
+		if file, err := servers.FileOf(a.app.dirs, s.Scope, x.request.Cwd); err == nil {
+			row.ETag = serverTag(file, s.Name)
+		}
 		row.list(l, why)
 		out.Servers = append(out.Servers, row.ServerRow)
 	}
@@ -139,9 +142,16 @@ func (a serving) SetServer(_ context.Context, c wire.ServerChange) (out wire.Ser
 			out.Notes = append(out.Notes, problem.String())
 		}
 	}
+	a.app.changing.Lock()
+	defer a.app.changing.Unlock()
+	if err := c.Check(fmt.Sprintf("the MCP server %q in %s", c.Name, out.File), serverTag(out.File, c.Name),
+		"troupe mcp list"); err != nil {
+		return out, err
+	}
 	if err := servers.Change(out.File, c.Name, c.Entry); err != nil {
 		return out, err
 	}
+	out.ETag = serverTag(out.File, c.Name)
 	if scope == servers.ScopeProject && c.Entry != nil {
 		out.Notes = append(out.Notes, "A project's servers count once the folder is trusted as it is now: `troupe "+
 			"--trust`.")
@@ -149,10 +159,18 @@ func (a serving) SetServer(_ context.Context, c wire.ServerChange) (out wire.Ser
 	return out, nil
 }
 
+// serverTag is the ETag of a server's entry in a file; "" if it has none there.
+func serverTag(file, name string) string {
+	if raw := servers.Standing(file, name); raw != nil {
+		return wire.ETag(string(raw))
+	}
+	return ""
+}
+
 // scopeOf is where a server stands that is to be taken out.
 func (a serving) scopeOf(cwd, name string) servers.Scope {
 	for _, scope := range []servers.Scope{servers.ScopeLocal, servers.ScopeProject, servers.ScopeUser} {
-		if file, err := servers.FileOf(a.app.dirs, scope, cwd); err == nil && servers.StandsIn(file, name) {
+		if file, err := servers.FileOf(a.app.dirs, scope, cwd); err == nil && servers.Standing(file, name) != nil {
 			return scope
 		}
 	}

@@ -47,6 +47,8 @@ func (a steering) Sleep(ctx context.Context, root troupe.SessionID, o wire.Sleep
 	case s.Parent != "":
 		return out, &troupe.UserError{Problem: fmt.Sprintf("session %s is a sub-agent of %s", s.ID, s.Root),
 			Hint: "Put the whole tree away: troupe sleep " + string(s.Root), Code: troupe.ExitUsage}
+	case s.Archived:
+		return out, archived(s)
 	case !s.AsleepAt.IsZero():
 		return out, asleepSince(s, a.app.env.Now())
 	}

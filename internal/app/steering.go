@@ -55,6 +55,9 @@ func (a bound) post(ctx context.Context, root troupe.SessionID, build func(store
 			if taken = now != held; err != nil || taken {
 				return err
 			}
+			if err := notArchived(tx, root); err != nil {
+				return err
+			}
 			mail, err := stamped(tx)
 			for _, m := range mail {
 				if err == nil {
@@ -75,7 +78,12 @@ func (a bound) post(ctx context.Context, root troupe.SessionID, build func(store
 // checkHeard refuses what would be left in the home for a process that runs the tree and never looks
 // there: it takes calls on its own socket. held is the lease under which nobody does.
 func (a bound) checkHeard(ctx context.Context, root troupe.SessionID) (held troupe.Lease, err error) {
-	err = a.app.trees.store.View(ctx, func(r store.Reader) (err error) { held, err = r.Lease(root); return err })
+	err = a.app.trees.store.View(ctx, func(r store.Reader) (err error) {
+		if err = notArchived(r, root); err == nil {
+			held, err = r.Lease(root)
+		}
+		return err
+	})
 	if err != nil || a.app.isOwner(held.Owner) {
 		return held, err
 	}

@@ -74,7 +74,7 @@ func (a trees) treesWithWork(ctx context.Context, id troupe.SessionID) ([]troupe
 			}
 		}
 		var err error
-		if all, err = r.Sessions(store.Filter{RootsOnly: true, Newest: true}); err != nil {
+		if all, err = r.Sessions(store.Filter{RootsOnly: true, Newest: true, Archived: new(false)}); err != nil {
 			return err
 		}
 		for _, s := range all {

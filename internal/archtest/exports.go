@@ -43,7 +43,6 @@ func exported() map[string]string {
 	}
 	for _, name := range []string{
 		"sandbox.UnavailableError", "session.Wanted", "turn.Allowed",
-		"turn.RefusedError",
 	} {
 		out[name] = before
 	}

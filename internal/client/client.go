@@ -72,7 +72,7 @@ func dial(c *Client, connect func(*net.Dialer, context.Context, string, string) 
 			DisableCompression: true, ResponseHeaderTimeout: patience, IdleConnTimeout: time.Minute,
 			TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true,
 		}
-		if c.isServer() {
+		if isServer(c) {
 			t.Proxy = http.ProxyFromEnvironment
 		}
 		return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error {
@@ -125,7 +125,7 @@ func (c *Client) For(secret string, caller troupe.Caller) *Client {
 }
 
 // isServer: it has an address, and no socket.
-func (c *Client) isServer() bool { return c.base != onSocket }
+func isServer(c *Client) bool { return c.base != onSocket }
 
 // Close lets go of the connections that no call is using.
 func (c *Client) Close() {
@@ -231,7 +231,7 @@ func once[T any](ctx context.Context, c *Client, verb, ref string, in any, key *
 
 // again reports whether what counts once is asked again.
 func again(c *Client, err error, began time.Time) bool {
-	return c.isServer() && c.answered.Load() && isAway(err) && time.Since(began) <= backWithin
+	return isServer(c) && c.answered.Load() && isAway(err) && time.Since(began) <= backWithin
 }
 
 // route is the method and the path of a verb.
@@ -323,7 +323,7 @@ func try(ctx context.Context, c *Client, hc *http.Client, method, path string, b
 		return nil, ctx.Err()
 	case errors.Is(err, api.ErrUnreachable):
 		hint := "The process that ran the session may just have ended; try again."
-		if c.isServer() {
+		if isServer(c) {
 			hint = "Is the address right, and does the server run? It is started with `troupe serve`."
 		}
 		return nil, &troupe.UserError{Problem: fmt.Sprintf("no process answers on %s", c.name), Hint: hint,

@@ -20,6 +20,9 @@ func (c *Client) Find(ctx context.Context, ref, cwd string) (wire.Session, error
 func (c *Client) List(ctx context.Context, l wire.Listing) ([]wire.Session, error) {
 	query := queryOf("cwd", l.Cwd, "parent", string(l.Parent), "status", string(l.Status), "by", l.By, "text", l.Text,
 		"after", string(l.After), "limit", strconv.Itoa(l.Limit), "quiet_ms", strconv.FormatInt(l.QuietMS, 10))
+	if l.Archived {
+		query.Set("archived", "true")
+	}
 	return get[[]wire.Session](ctx, c, "list-sessions", "", query)
 }
 
@@ -73,6 +76,10 @@ func (c *Client) Leave(ctx context.Context, root troupe.SessionID) (bool, error)
 
 func (c *Client) Remove(ctx context.Context, root troupe.SessionID) error {
 	return post(ctx, c, "remove", string(root), nil)
+}
+
+func (c *Client) Change(ctx context.Context, root troupe.SessionID, s wire.SessionChange) (wire.Session, error) {
+	return postFor[wire.Session](ctx, c, "change-session", string(root), s)
 }
 
 // Send implements api.Steering, as do the methods below.

@@ -141,8 +141,8 @@ func TestRights(t *testing.T) {
 		"list-requests request plans turns plan-undo models default-model agents agent skills workflows worktrees " +
 		"diff-worktree rules explain me revoke hosted schedules schedule webhooks webhook " +
 		"stored-agents stored-agent")
-	operator := strings.Fields("begin leave remove send stop background compact sleep mode model answer undo " +
-		"memories " +
+	operator := strings.Fields("begin leave remove change-session send stop background compact sleep mode model " +
+		"answer undo memories " +
 		"merge-worktree prune-worktrees push-worktree set-schedule remove-schedule run-schedule pause-schedule " +
 		"set-webhook remove-webhook pause-webhook set-stored-agent remove-stored-agent")
 	needs := map[string]troupe.Right{}

@@ -18,17 +18,6 @@ type StoredName struct {
 	Name string `path:"agent" maxLength:"64" doc:"The name of a stored agent"`
 }
 
-// Match is the version that a change is of.
-type Match struct {
-	IfMatch string `header:"If-Match" maxLength:"64" doc:"The ETag of the version that is changed; without it, or as *, whichever is there"`
-}
-
-// tagged is a stored agent with its version as ETag.
-type tagged struct {
-	ETag string `header:"ETag" doc:"The version, for If-Match"`
-	Body wire.StoredAgent
-}
-
 func storedAgents(a api.API) api.Stored { return a.Server().Stored() }
 
 func (o *operations) stored(h huma.API) {
@@ -52,7 +41,8 @@ func (o *operations) stored(h huma.API) {
 		if in.Body.Version, err = in.version(ctx, storedAgents(a), in.Body.Name, in.Body.Version); err != nil {
 			return out, err
 		}
-		return storedAgents(a).SetStoredAgent(ctx, in.Body)
+		out, err = storedAgents(a).SetStoredAgent(ctx, in.Body)
+		return out, in.failed(err)
 	})
 	do(o, h, "remove-stored-agent", func(a api.API, ctx context.Context, in *struct {
 		StoredName
@@ -62,6 +52,9 @@ func (o *operations) stored(h huma.API) {
 	},
 	) error {
 		version, err := in.version(ctx, storedAgents(a), in.Name, in.Version)
+		if err == nil && in.IfNoneMatch != "" {
+			err = otherVersion("that is none")
+		}
 		if err != nil {
 			return err
 		}
@@ -72,8 +65,15 @@ func (o *operations) stored(h huma.API) {
 // version is the one that a change is of: what was sent with it, or what the header names. What the header names is not
 // looked up, so that a change which is made again under its key is known as that.
 func (m Match) version(ctx context.Context, a api.Stored, name string, sent int64) (int64, error) {
-	tag := strings.TrimSpace(m.IfMatch)
-	if tag == "" {
+	p := wire.Precondition{}
+	if err := m.into(&p); err != nil {
+		return 0, err
+	}
+	tag := p.IfMatch
+	switch {
+	case p.IfNew && sent != 0:
+		return 0, otherVersion("*")
+	case tag == "":
 		return sent, nil
 	}
 	if tag == "*" {
@@ -81,23 +81,13 @@ func (m Match) version(ctx context.Context, a api.Stored, name string, sent int6
 		return cmp.Or(sent, now.Version), err
 	}
 	n, err := strconv.ParseInt(strings.Trim(tag, `"`), 10, 64)
-	if err == nil && n > 0 && tag == etag(n) && (sent == 0 || sent == n) {
+	if err == nil && n > 0 && tag == wire.VersionTag(n) && (sent == 0 || sent == n) {
 		return n, nil
 	}
-	return 0, &troupe.UserError{Problem: "a stored agent has no version " + tag + " beside that of the call",
-		Hint: "Look at it again: its ETag is its version.", Code: troupe.ExitUsage, Err: troupe.ErrChanged}
+	return 0, otherVersion(tag)
 }
 
-func etag(version int64) string { return strconv.Quote(strconv.FormatInt(version, 10)) }
-
-// queryTagged is query for an operation that answers with a stored agent.
-func queryTagged[I any](o *operations, h huma.API, id string,
-	fn func(api.API, context.Context, *I) (wire.StoredAgent, error)) {
-	huma.Register(h, o.operation(h, id), func(ctx context.Context, in *I) (*tagged, error) {
-		v, err := carried(ctx, o, id, in, fn)
-		if err != nil {
-			return nil, err
-		}
-		return &tagged{etag(v.Version), v}, nil
-	})
+func otherVersion(tag string) error {
+	return &troupe.UserError{Problem: "a stored agent has no version " + tag + " beside that of the call",
+		Hint: "Look at it again: its ETag is its version.", Code: troupe.ExitUsage, Err: troupe.ErrChanged}
 }

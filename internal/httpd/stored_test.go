@@ -32,10 +32,17 @@ func TestStoredETags(t *testing.T) {
 		{http.MethodDelete, one + "?version=2", "", "", 204, "remove stored 2"},
 		{http.MethodDelete, one, "", "", 204, "remove stored 0"},
 		{http.MethodDelete, one, `"x"`, "", 412, ""},
+		{http.MethodDelete, one, "none", "", 412, ""},
+		{http.MethodPost, all, "none", text(""), 200, "Version:0"},
+		{http.MethodPost, all, "none", text(`, "version": 4`), 412, ""},
+		{http.MethodPost, all, "none", `{"name": "there", "text": "x"}`, 412, ""},
+		{http.MethodPost, all, "", `{"name": "there", "text": "x"}`, 409, ""},
 	} {
 		before := len(world.Calls())
 		header := []string{}
-		if x.match != "" {
+		if x.match == "none" {
+			header = append(header, "If-None-Match", "*")
+		} else if x.match != "" {
 			header = append(header, "If-Match", x.match)
 		}
 		status, body := callAt(t, s, "operator", x.method, x.path, x.body, header...)

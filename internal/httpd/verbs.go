@@ -17,17 +17,18 @@ func (o *operations) sessions(h huma.API) {
 	query(o, h, "list-sessions", func(a api.API, ctx context.Context, in *struct {
 		Where
 
-		Parent  troupe.SessionID `query:"parent" doc:"The sub-agents of this session, and no main agents"`
-		Status  troupe.Status    `query:"status" doc:"Only sessions that are at this"`
-		By      string           `query:"by" doc:"Only trees that the user of this name began"`
-		Text    string           `query:"text" maxLength:"200" doc:"Only sessions in whose title or name this stands, without regard to the case of ASCII letters"`
-		After   troupe.SessionID `query:"after" doc:"The last session of the page before; a page that is not full is the last"`
-		Limit   int              `query:"limit" default:"50" minimum:"0" doc:"How many at the most; 0 is all"`
-		QuietMS int64            `query:"quiet_ms" minimum:"0" doc:"Only trees in which nothing is at work and nothing has happened for so long; with a folder and a limit alone"`
+		Parent   troupe.SessionID `query:"parent" doc:"The sub-agents of this session, and no main agents"`
+		Status   troupe.Status    `query:"status" doc:"Only sessions that are at this"`
+		By       string           `query:"by" doc:"Only trees that the user of this name began"`
+		Text     string           `query:"text" maxLength:"200" doc:"Only sessions in whose title or name this stands, without regard to the case of ASCII letters"`
+		After    troupe.SessionID `query:"after" doc:"The last session of the page before; a page that is not full is the last"`
+		Limit    int              `query:"limit" default:"50" minimum:"0" doc:"How many at the most; 0 is all"`
+		Archived bool             `query:"archived" doc:"Only trees that are archived; without it, only those that are not"`
+		QuietMS  int64            `query:"quiet_ms" minimum:"0" doc:"Only trees in which nothing is at work and nothing has happened for so long; with a folder and a limit alone"`
 	},
 	) ([]wire.Session, error) {
 		return a.List(ctx, wire.Listing{Cwd: in.Cwd, Parent: in.Parent, Status: in.Status, By: in.By, Text: in.Text,
-			After: in.After, Limit: in.Limit, QuietMS: in.QuietMS})
+			After: in.After, Limit: in.Limit, QuietMS: in.QuietMS, Archived: in.Archived})
 	})
 	query(o, h, "find-session", func(a api.API, ctx context.Context, in *struct {
 		Target
@@ -96,6 +97,7 @@ func (o *operations) runs(h huma.API) {
 		return wire.Left{Left: left}, err
 	})
 	doSession(o, h, "remove", api.API.Remove)
+	queryWithBody(o, h, "change-session", api.API.Change)
 }
 
 func (o *operations) steering(h huma.API) {
@@ -216,13 +218,16 @@ func (o *operations) machine(h huma.API) {
 	of(o, h, "plugins", api.API.Setup, api.Setup.Plugins)
 	of(o, h, "set-plugin", api.API.Setup, api.Setup.SetPlugin)
 	of(o, h, "servers", api.API.Serving, api.Serving.Servers)
-	of(o, h, "set-server", api.API.Serving, api.Serving.SetServer)
+	change(o, h, "set-server", api.API.Serving, api.Serving.SetServer)
 	of(o, h, "login", api.API.Serving, api.Serving.Login)
 	of(o, h, "agent", api.API.Machine, api.Machine.Agent)
 	queryBody(o, h, "skills", api.API.Skills)
 	queryBody(o, h, "workflows", api.API.Workflows)
-	of(o, h, "memories", api.API.Setup, api.Setup.Memories)
-	of(o, h, "set-memory", api.API.Setup, api.Setup.SetMemory)
+	queryTagged(o, h, "memories", func(a api.API, ctx context.Context,
+		in *body[wire.MemoryQuery]) ([]wire.Memory, error) {
+		return a.Setup().Memories(ctx, in.Body)
+	})
+	change(o, h, "set-memory", api.API.Setup, api.Setup.SetMemory)
 	of(o, h, "worktrees", workspaces, api.Workspaces.Worktrees)
 	of(o, h, "diff-worktree", workspaces, api.Workspaces.DiffWorktree)
 	of(o, h, "merge-worktree", workspaces, api.Workspaces.MergeWorktree)
@@ -274,7 +279,7 @@ func (o *operations) people(h huma.API) {
 	do(o, h, "pause", func(a api.API, ctx context.Context, in *body[wire.Pause]) error {
 		return a.Server().Hosting().Pause(ctx, in.Body)
 	})
-	of(o, h, "set-user", users, api.People.SetUser)
+	change(o, h, "set-user", users, api.People.SetUser)
 	query(o, h, "tokens", func(a api.API, ctx context.Context, _ *struct{}) ([]wire.Token, error) {
 		return a.Server().People().Tokens(ctx)
 	})

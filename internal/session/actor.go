@@ -290,6 +290,8 @@ func (a *actor) take(ctx context.Context, in input) error {
 		}
 	case inMove:
 		return a.tasks.move(in)
+	case inChange:
+		changed(ctx, a, in)
 	case inOwnDone:
 		return a.tasks.ownDone(ctx, in)
 	case inModelDone:

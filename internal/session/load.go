@@ -149,6 +149,9 @@ func (t *tree) adopt(tx store.Tx, ad Adoption, l *looks) (out adopted, err error
 	if err != nil {
 		return out, fmt.Errorf("look into the mailboxes of tree %s: %w", ad.Root, err)
 	}
+	if len(all) > 0 && all[0].Archived {
+		return out, fmt.Errorf("take over tree %s: %w", ad.Root, troupe.ErrArchived)
+	}
 	if len(all) > 0 && !all[0].AsleepAt.IsZero() && !ad.Wake {
 		return out, asleep(ad.Root)
 	}

@@ -85,6 +85,7 @@ type Filter struct {
 	Waiting   troupe.WaitReason
 	By        string // who began the tree
 	Text      string // stands in the title or name, without regard to (ASCII) case
+	Archived  *bool  // whether it is archived
 	// After is the session that the list goes on behind, in its order: the last of the page before. None is behind one
 	// that is not there.
 	After troupe.SessionID
@@ -133,7 +134,8 @@ type Tx interface {
 	// session's projection (s.Seq is the last event's). It is fenced: unless the session
 	// is held under exactly l and its stored Seq is the one before the first event, it
 	// returns troupe.ErrFenced. There is at least one event. What Insert set for life (ID,
-	// Root, Parent, Coord, Name, Depth, Cwd, Type, Team, CreatedAt) is not changed by it.
+	// Root, Parent, Coord, Depth, Cwd, Type, Team, CreatedAt) is not changed by it. Nor is a Name, but by an event
+	// that gives a root another one: troupe.ErrExists if it is taken, and nothing is appended.
 	Append(l troupe.Lease, s troupe.Session, events []troupe.Event) error
 	// Claim makes owner the holder of the session, under a new epoch.
 	Claim(id troupe.SessionID, owner troupe.OwnerID) (troupe.Lease, error)

@@ -18,7 +18,8 @@ func Allowed(st troupe.Status, w troupe.WaitReason, k troupe.Kind) bool {
 	if k == troupe.KindHandoffJudged {
 		return st.Live() && st != troupe.Spawning // the run may have gone on meanwhile
 	}
-	if k == troupe.KindSlept || k == troupe.KindWoke || k == troupe.KindImported {
+	if k == troupe.KindSlept || k == troupe.KindWoke || k == troupe.KindImported ||
+		k == troupe.KindSessionChanged {
 		return st != "" // it stands still as it is; Apply knows whether it is asleep
 	}
 	if k == troupe.KindQueued {
@@ -66,7 +67,8 @@ func allowedWaiting(w troupe.WaitReason, k troupe.Kind) bool {
 		return w == troupe.WaitModel || w == troupe.WaitMail
 	case troupe.KindCreated, troupe.KindStarted, troupe.KindQueued, troupe.KindHookRan, troupe.KindWorkspaceReady,
 		troupe.KindWorkspaceSaved, troupe.KindWorkspaceChanged, troupe.KindWorkspaceMerged, troupe.KindHandoffAsked,
-		troupe.KindHandoffJudged, troupe.KindVerifyStarted, troupe.KindSlept, troupe.KindWoke, troupe.KindImported:
+		troupe.KindHandoffJudged, troupe.KindVerifyStarted, troupe.KindSlept, troupe.KindWoke, troupe.KindImported,
+		troupe.KindSessionChanged:
 		return false
 	}
 	return false

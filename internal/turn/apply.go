@@ -29,8 +29,13 @@ func (s *State) Apply(e troupe.Event) error {
 	if !Allowed(s.Session.Status, s.Session.Waiting, e.Body.Kind()) {
 		return f.refuse("the session is %s", describe(s.Session.Status, s.Session.Waiting))
 	}
-	if _, wakes := e.Body.(troupe.Woke); !wakes && !s.Session.AsleepAt.IsZero() {
-		return f.refuse("it is asleep")
+	if k := e.Body.Kind(); k != troupe.KindSessionChanged {
+		switch {
+		case s.Session.Archived:
+			return f.refuse("it is archived")
+		case k != troupe.KindWoke && !s.Session.AsleepAt.IsZero():
+			return f.refuse("it is asleep")
+		}
 	}
 	before := s.changed
 	s.changed = nil
@@ -104,6 +109,8 @@ func (f *fold) apply() error {
 		return woke(f)
 	case troupe.Imported:
 		imported(f)
+	case troupe.SessionChanged:
+		return sessionChanged(f, b)
 	case troupe.TeamChanged:
 		return teamChanged(f, b)
 	case troupe.WorkspaceReady:

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -55,6 +56,20 @@ func woke(f *fold) error {
 		f.s.fault = &fault
 	}
 	f.s.leave.until = later(f.s.leave.until)
+	return nil
+}
+
+// sessionChanged has a main agent be called and listed as a person says.
+func sessionChanged(f *fold, b troupe.SessionChanged) error {
+	s := &f.s.Session
+	switch {
+	case s.Parent != "":
+		return f.refuse("it is a sub-agent")
+	case b.Archived && s.Status.Live() && s.AsleepAt.IsZero():
+		return f.refuse("it is at work")
+	}
+	s.Name, s.Title = cmp.Or(b.Name, s.Name), cmp.Or(b.Title, s.Title)
+	s.Archived = b.Archived || s.Archived && !b.Unarchived
 	return nil
 }
 

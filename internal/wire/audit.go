@@ -51,6 +51,7 @@ func Told(in any) (about, with string) {
 	withs := strings.Fields("Right Projects Remove Invite Mode Model Allow Deny Always Session Now Tree Cancel " +
 		"WithinMS End " +
 		"Trust " +
+		"Rename Title Archive Unarchive " +
 		"Branch Kind Scope Action Enable Disable Force Take Repo Ref Push PullRequest Base NewSecret")
 	var parts []string
 	found := map[string]string{}

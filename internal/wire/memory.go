@@ -27,11 +27,17 @@ type Memory struct {
 	Session troupe.SessionID `json:"session,omitempty"`
 	Files   []string         `json:"files"`
 	Text    string           `json:"text,omitempty"` // of the file that was asked for
+	// ETag is of that file or, where none was asked for, of all of them.
+	ETag string `json:"etag,omitempty" doc:"Of the file that was asked for or changed, else of all files; for If-Match"`
 }
+
+// Tag is its ETag.
+func (m Memory) Tag() string { return m.ETag }
 
 // MemoryChange changes what agents have kept.
 type MemoryChange struct {
 	MemoryQuery
+	Precondition
 
 	// Text is what the file holds from now on; null: the file is forgotten, or without a file the whole memory.
 	Text *string `json:"text"`

@@ -24,10 +24,16 @@ type User struct {
 	CreatedAt time.Time    `json:"created_at"`
 	// Projects are in the order of their folders.
 	Projects troupe.Projects `json:"projects,omitempty" doc:"In each folder, and below it, the user has the greater of this right and the one at the server; of several around a folder the deepest counts"`
+	ETag     string          `json:"etag" doc:"For If-Match"`
 }
+
+// Tag is its ETag.
+func (u User) Tag() string { return u.ETag }
 
 // UserChange adds a user, changes one, or removes one with all tokens.
 type UserChange struct {
+	Precondition
+
 	Name  string       `json:"name" minLength:"1" maxLength:"64"`
 	Right troupe.Right `json:"right,omitempty" enum:"none,viewer,operator,admin" doc:"At the whole server. Without it a user keeps what they have, and a new one that is given projects has none"`
 	// Projects that are not named stay as they are.

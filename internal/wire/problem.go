@@ -16,7 +16,7 @@ type Problem struct {
 	Detail string `json:"detail" doc:"What happened, and to what; for people"`
 	Hint   string `json:"hint,omitempty" doc:"What to do next; for people"`
 	Code   int    `json:"code,omitempty" doc:"The exit code of a command that fails with this"`
-	Kind   string `json:"kind,omitempty" enum:"not_found,exists,ambiguous,asleep,fenced,blocked,changed,newer,limit,unavailable" doc:"What sort of error it is, for programs"`
+	Kind   string `json:"kind,omitempty" enum:"not_found,exists,ambiguous,asleep,archived,fenced,blocked,changed,newer,limit,unavailable" doc:"What sort of error it is, for programs"`
 }
 
 // Error implements error.
@@ -43,6 +43,7 @@ func kinds() []struct {
 		{troupe.ErrExists, "exists", http.StatusConflict},
 		{troupe.ErrAmbiguous, "ambiguous", http.StatusConflict},
 		{troupe.ErrAsleep, "asleep", http.StatusConflict},
+		{troupe.ErrArchived, "archived", http.StatusConflict},
 		{troupe.ErrFenced, "fenced", http.StatusConflict},
 		{troupe.ErrBlocked, "blocked", http.StatusConflict},
 		{troupe.ErrChanged, "changed", http.StatusPreconditionFailed},

@@ -52,6 +52,8 @@ func Routes() []Route {
 		route("wait", post, one+"/wait", "Wait, for a while, until every session of a tree has ended").in(viewer),
 		route("leave", post, one+"/leave", "Have the process that answers let go of a tree that is over").in(operator),
 		route("remove", http.MethodDelete, one, "Forget a whole tree that no process has in hand").in(operator),
+		route("change-session", post, one+"/change", "Rename a main agent, archive its tree, or take it out of the "+
+			"archive").in(operator),
 		route("send", post, one+"/messages", "Say something to a session: steer it, or have it go "+
 			"on").large().slow().in(operator),
 		route("stop", post, one+"/stop", "End a session's run; all of it can be resumed").in(operator),

@@ -22,6 +22,7 @@ type ServerRow struct {
 	Line    string   `json:"line"` // what it starts, or where it answers
 	Scope   string   `json:"scope"`
 	Source  string   `json:"source"`
+	ETag    string   `json:"etag,omitempty" doc:"Of its entry in the file of its scope; for If-Match"`
 	Shadows []string `json:"shadows,omitempty"`
 	Env     []string `json:"env,omitempty"` // names
 	Headers []string `json:"headers,omitempty"`
@@ -81,6 +82,8 @@ type ServerTool struct {
 // ServerChange writes an entry into the file of a scope, "local", "project" or "user"; without an entry it takes the
 // server out.
 type ServerChange struct {
+	Precondition
+
 	Cwd   string          `json:"cwd"`
 	Scope string          `json:"scope,omitempty"` // "": where it is when it is taken out; local when it is put in
 	Name  string          `json:"name"`
@@ -91,4 +94,8 @@ type ServerChange struct {
 type ServerChanged struct {
 	File  string   `json:"file"`
 	Notes []string `json:"notes,omitempty"`
+	ETag  string   `json:"etag,omitempty" doc:"Of the entry as it is now; for If-Match"`
 }
+
+// Tag is its ETag.
+func (s ServerChanged) Tag() string { return s.ETag }

@@ -40,6 +40,7 @@ type Session struct {
 	Structured json.RawMessage `json:"structured,omitempty" doc:"The result as the object that a JSON schema asked for; with result, and in a report"`
 	// AsleepAt is when it was put away with its tree.
 	AsleepAt time.Time `json:"asleep_at,omitzero" doc:"When it was put away with its tree, if it sleeps"`
+	Archived bool      `json:"archived,omitempty" doc:"Lists leave it out, and nothing of its tree goes on"`
 	// Running says that it has not ended and a live process has it in hand. One that has not ended
 	// and is not running was left by a crash or an interrupt and can be resumed.
 	Running bool `json:"running"`
@@ -97,7 +98,7 @@ func NewSession(s troupe.Session, path string, now time.Time) Session {
 		Run:   s.Run, Seq: s.Seq, Error: s.Error, Usage: s.Tally.Usage, CostUSD: s.Tally.Cost.Dollars(),
 		Turns:    s.Tally.Turns,
 		ToolUses: s.Tally.ToolUses, CreatedAt: s.CreatedAt.UTC(), StartedAt: s.StartedAt.UTC(),
-		EndedAt: s.EndedAt.UTC(), AsleepAt: s.AsleepAt.UTC(), Cut: s.Cut,
+		EndedAt: s.EndedAt.UTC(), AsleepAt: s.AsleepAt.UTC(), Archived: s.Archived, Cut: s.Cut,
 		DurationMS: DurationMS(s, now),
 	}
 	if s.Workspace.Kind != "" {
@@ -128,10 +129,20 @@ type Listing struct {
 	By     string           // only trees that this person began
 	Text   string           // only those in whose title or name it stands, without regard to the case of ASCII letters
 	Limit  int              // how many at the most
+	// Archived: only trees that are archived; else only those that are not.
+	Archived bool
 	// After is the last session of the page before; "" for the first page.
 	After troupe.SessionID
 	// QuietMS: only those in whose trees nothing is at work and nothing has happened for so long.
 	QuietMS int64
+}
+
+// SessionChange says what is to be changed about a main agent. What is empty stays as it is.
+type SessionChange struct {
+	Rename    string `json:"name,omitempty" maxLength:"64" doc:"What it is called from now on, as no other main agent is"`
+	Title     string `json:"title,omitempty" maxLength:"200" doc:"What it is about, as lists say it"`
+	Archive   bool   `json:"archive,omitempty" doc:"Leave its tree out of lists, and have nothing of it go on. Nothing may be at work in it"`
+	Unarchive bool   `json:"unarchive,omitempty" doc:"Take its tree out of the archive. Nothing begins by that"`
 }
 
 // Tree is a main agent and all below it, in order of birth.

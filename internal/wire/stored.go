@@ -1,6 +1,9 @@
 package wire
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // StoredTerms are what a person says of a stored agent.
 type StoredTerms struct {
@@ -30,6 +33,12 @@ type StoredVersion struct {
 	By      string    `json:"by" doc:"Who made the version"`
 	At      time.Time `json:"at"`
 }
+
+// VersionTag is the ETag of a version.
+func VersionTag(version int64) string { return strconv.Quote(strconv.FormatInt(version, 10)) }
+
+// Tag is the version as an ETag.
+func (v StoredVersion) Tag() string { return VersionTag(v.Version) }
 
 // StoredAgent is a definition of an agent that is kept in the database, in one of its versions.
 type StoredAgent struct {

@@ -38,7 +38,7 @@ func asks() []ask {
 	for _, cwd := range []string{"/src", "/else&where=1"} {
 		add("Find", func(ctx context.Context, a api.API) (any, error) { return a.Find(ctx, "main", cwd) })
 	}
-	for _, l := range []wire.Listing{{}, {Cwd: "/src", Limit: 7}, {Cwd: "/else"}, {QuietMS: 1500},
+	for _, l := range []wire.Listing{{}, {Cwd: "/src", Limit: 7}, {Cwd: "/else"}, {QuietMS: 1500}, {Archived: true},
 		{Parent: Root, Status: troupe.Waiting, By: "ann & bob", Text: "a?b", After: Child}} {
 		add("List", func(ctx context.Context, a api.API) (any, error) { return a.List(ctx, l) })
 	}
@@ -54,6 +54,9 @@ func asks() []ask {
 		add("Wait", func(ctx context.Context, a api.API) (any, error) { return nothing(a.Wait(ctx, id)) })
 		add("Leave", func(ctx context.Context, a api.API) (any, error) { return a.Leave(ctx, id) })
 		add("Remove", func(ctx context.Context, a api.API) (any, error) { return nothing(a.Remove(ctx, id)) })
+		for _, c := range []wire.SessionChange{{Rename: "a<b>", Title: "t & u"}, {Archive: true}, {Unarchive: true}} {
+			add("Change", func(ctx context.Context, a api.API) (any, error) { return a.Change(ctx, id, c) })
+		}
 		add("Stop", func(ctx context.Context, a api.API) (any, error) {
 			return nothing(a.Stop(ctx, id, wire.Stop{Now: true, Tree: true}))
 		})
@@ -151,7 +154,7 @@ func asks() []ask {
 	for _, change := range []*string{nil, &text} {
 		add("SetMemory", func(ctx context.Context, a api.API) (any, error) {
 			return a.Setup().SetMemory(ctx, wire.MemoryChange{MemoryQuery: wire.MemoryQuery{Cwd: "/w", Agent: "a"},
-				Text: change})
+				Precondition: wire.Precondition{IfNew: true}, Text: change})
 		})
 	}
 	add("Memories", func(ctx context.Context, a api.API) (any, error) {
@@ -182,7 +185,8 @@ func asks() []ask {
 			DryRun: true})
 	})
 	add("SetServer", func(ctx context.Context, a api.API) (any, error) {
-		return a.Serving().SetServer(ctx, wire.ServerChange{Cwd: "/w", Scope: "user", Name: "github",
+		return a.Serving().SetServer(ctx, wire.ServerChange{Precondition: wire.Precondition{IfMatch: `"b"`}, Cwd: "/w",
+			Scope: "user", Name: "github",
 			Entry: []byte(`{"command":"x"}`)})
 	})
 	add("Login", func(ctx context.Context, a api.API) (any, error) {
@@ -212,7 +216,7 @@ func asks() []ask {
 		})
 		add("SetUser", func(ctx context.Context, a api.API) (any, error) {
 			return a.Server().People().SetUser(ctx, wire.UserChange{Name: name, Right: troupe.RightViewer,
-				Invite: true})
+				Invite: true, Precondition: wire.Precondition{IfMatch: `"a"`}})
 		})
 		add("Revoke", func(ctx context.Context, a api.API) (any, error) {
 			return nothing(a.Server().People().Revoke(ctx, wire.Revoke{ID: name}))
@@ -375,7 +379,7 @@ func SameError(t *testing.T, name string, got, want error) {
 		t.Errorf("%s: the error says %q, want %q", name, got, want)
 	}
 	for _, kind := range []error{troupe.ErrNotFound, troupe.ErrExists, troupe.ErrAmbiguous, troupe.ErrFenced,
-		troupe.ErrBlocked, troupe.ErrChanged, troupe.ErrNewer, troupe.ErrCap, troupe.ErrAsleep} {
+		troupe.ErrBlocked, troupe.ErrChanged, troupe.ErrNewer, troupe.ErrCap, troupe.ErrAsleep, troupe.ErrArchived} {
 		if errors.Is(got, kind) != errors.Is(want, kind) {
 			t.Errorf("%s: errors.Is(err, %v) is %t, want %t", name, kind, errors.Is(got, kind), errors.Is(want, kind))
 		}

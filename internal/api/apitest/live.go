@@ -64,6 +64,7 @@ func Live(t *testing.T, a api.API, caller troupe.Caller) {
 	l.whole(root, late)
 	l.sleep(root)
 	l.leave(root)
+	l.archive(root)
 	l.child()
 	l.fork()
 	l.machine()
@@ -422,6 +423,13 @@ func (l *live) leave(root troupe.SessionID) {
 	l.t.Helper()
 	ctx, a := l.t.Context(), l.a
 	l.fails("a tree that a process has in hand is removed", a.Remove(ctx, root), nil)
+	_, err := a.Change(ctx, root, wire.SessionChange{Archive: true})
+	l.fails("a tree that a process has in hand is archived", err, nil)
+	before := l.seq(root)
+	if s, err := a.Change(ctx, root, wire.SessionChange{Title: "The <job>"}); err != nil || s.Title != "The <job>" {
+		l.t.Errorf("named in the process that has it: %+v, %v", s, err)
+	}
+	l.caused("Change", root, before, change)
 	if left, err := a.Leave(ctx, root); err != nil || !left {
 		l.t.Errorf("left: %t, %v", left, err)
 	}
@@ -441,6 +449,58 @@ func (l *live) leave(root troupe.SessionID) {
 		m, ok := b.(troupe.ModelChanged)
 		return m.Caller, ok
 	})
+}
+
+func change(b troupe.Body) (*troupe.Caller, bool) {
+	c, ok := b.(troupe.SessionChanged)
+	return c.Caller, ok
+}
+
+// archive names a tree that no process has, leaves it out of lists, and takes it back.
+func (l *live) archive(root troupe.SessionID) {
+	l.t.Helper()
+	ctx, a := l.t.Context(), l.a
+	at := l.seq(root)
+	if s, err := a.Change(ctx, root, wire.SessionChange{Rename: "done"}); err != nil || s.Name != "done" {
+		l.t.Fatalf("named %+v, %v", s, err)
+	}
+	l.caused("Change", root, at, change)
+	_, err := a.Find(ctx, "job", l.dir)
+	l.fails("it is found by the name it had", err, troupe.ErrNotFound)
+	if s, err := a.Change(ctx, root, wire.SessionChange{Archive: true}); err != nil || !s.Archived {
+		l.t.Fatalf("archived %+v, %v", s, err)
+	}
+	listed := func(archived bool) bool {
+		all, err := a.List(ctx, wire.Listing{Cwd: l.dir, Archived: archived})
+		l.ok(err)
+		return slices.ContainsFunc(all, func(s wire.Session) bool { return s.ID == root })
+	}
+	if listed(false) || !listed(true) {
+		l.t.Error("it is in the wrong list")
+	}
+	if s, err := a.Find(ctx, "main", l.dir); err == nil && s.ID == root {
+		l.t.Error("it is main")
+	}
+	at = l.seq(root)
+	_, err = a.Send(ctx, root, wire.Message{Text: "still there?"})
+	l.fails("one that is archived is sent words", err, troupe.ErrArchived)
+	_, err = a.SetModel(ctx, root, "script:asks.yaml")
+	l.fails("one that is archived has another model", err, troupe.ErrArchived)
+	_, err = a.Begin(ctx, wire.Begin{Resume: "done", Cwd: l.dir, Prompt: "now"})
+	l.fails("one that is archived is gone on with", err, troupe.ErrArchived)
+	_, err = a.Sleep(ctx, root, wire.Sleep{})
+	l.fails("one that is archived is put away", err, troupe.ErrArchived)
+	if n := l.seq(root); n != at {
+		l.t.Errorf("%d events were logged of it", n-at)
+	}
+	if s, err := a.Change(ctx, root, wire.SessionChange{Unarchive: true, Rename: "job"}); err != nil || s.Archived ||
+		s.Status.Live() || listed(true) || !listed(false) {
+		l.t.Errorf("out of the archive it is %+v, %v", s, err)
+	}
+	_, err = a.Change(ctx, root, wire.SessionChange{})
+	l.fails("nothing is changed", err, nil)
+	_, err = a.Change(ctx, root, wire.SessionChange{Rename: "main"})
+	l.fails("it is named main", err, nil)
 }
 
 // child moves an agent to the background and stops it there.

@@ -38,6 +38,9 @@ func (w stored) SetStoredAgent(_ context.Context, t wire.StoredTerms) (wire.Stor
 	if t.Name == "none" {
 		return wire.StoredAgent{}, noSchedule(troupe.ErrChanged)
 	}
+	if t.Name == "there" && t.Version == 0 {
+		return wire.StoredAgent{}, noSchedule(troupe.ErrExists)
+	}
 	w.did("store %+v", t)
 	return kept(t.Name, t.Text, t.Version+1), nil
 }

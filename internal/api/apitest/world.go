@@ -189,7 +189,7 @@ func (w *World) List(_ context.Context, l wire.Listing) ([]wire.Session, error) 
 	}
 	out := w.shape(w.sessions[0])
 	out.Title = fmt.Sprintf("limit %d", l.Limit)
-	out.DurationMS = l.QuietMS
+	out.DurationMS, out.Archived = l.QuietMS, l.Archived
 	return []wire.Session{out}, nil
 }
 
@@ -378,6 +378,21 @@ func (w *World) Leave(_ context.Context, root troupe.SessionID) (bool, error) {
 
 func (w *World) Remove(_ context.Context, root troupe.SessionID) error {
 	return w.order("remove", root)
+}
+
+func (w *World) Change(_ context.Context, root troupe.SessionID, c wire.SessionChange) (wire.Session, error) {
+	if c.Archive && root == Child {
+		return wire.Session{}, fmt.Errorf("change session %s: %w", root, troupe.ErrArchived)
+	}
+	if err := w.order("change", root, c); err != nil {
+		return wire.Session{}, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, err := w.session(root)
+	out := w.shape(s)
+	out.Name, out.Title, out.Archived = c.Rename, c.Title, c.Archive
+	return out, err
 }
 
 // order notes an order to a session, with what goes with it.
@@ -616,8 +631,8 @@ func (w workspaces) PruneWorktrees(_ context.Context, p wire.WorktreePrune) ([]w
 
 // Memories implements api.Setup.
 func (w setup) Memories(_ context.Context, q wire.MemoryQuery) ([]wire.Memory, error) {
-	return []wire.Memory{{Agent: "a<b>" + q.Agent, Scope: q.Scope, Folder: q.Cwd, Files: []string{q.File}, Text: "t"}},
-		nil
+	return []wire.Memory{{Agent: "a<b>" + q.Agent, Scope: q.Scope, Folder: q.Cwd, Files: []string{q.File}, Text: "t",
+		ETag: `"m1"`}}, nil
 }
 
 // SetMemory implements api.Setup.
@@ -625,13 +640,14 @@ func (w setup) SetMemory(_ context.Context, c wire.MemoryChange) (wire.Memory, e
 	if c.Text == nil {
 		return wire.Memory{}, &troupe.UserError{Problem: "no <memory>", Err: troupe.ErrNotFound}
 	}
-	w.did("memory %s %q", c.Agent, *c.Text)
-	return wire.Memory{Agent: c.Agent, Files: []string{}, Text: *c.Text}, nil
+	w.did("memory %s %q %+v", c.Agent, *c.Text, c.Precondition)
+	return wire.Memory{Agent: c.Agent, Files: []string{}, Text: *c.Text, ETag: `"m2"`}, nil
 }
 
 // SetServer implements api.Serving.
 func (w *World) SetServer(_ context.Context, c wire.ServerChange) (wire.ServerChanged, error) {
-	return wire.ServerChanged{File: c.Cwd + c.Scope + c.Name, Notes: []string{string(c.Entry)}}, nil
+	w.did("server %s %+v", c.Name, c.Precondition)
+	return wire.ServerChanged{File: c.Cwd + c.Scope + c.Name, Notes: []string{string(c.Entry)}, ETag: `"s2"`}, nil
 }
 
 // Login implements api.Serving.
@@ -709,9 +725,13 @@ func (w people) SetUser(_ context.Context, c wire.UserChange) (wire.UserChanged,
 	if c.Name == "none" {
 		return wire.UserChanged{}, noUser()
 	}
-	w.did("user %s %s %t %t", c.Name, c.Right, c.Remove, c.Invite)
-	return wire.UserChanged{User: wire.User{Name: c.Name, Right: c.Right, CreatedAt: Born()}, Code: "c", Until: Born()},
-		nil
+	if c.IfNew && c.Name == "there" {
+		return wire.UserChanged{}, &troupe.UserError{Problem: "it is there", Hint: "h", Code: troupe.ExitUsage,
+			Err: troupe.ErrExists}
+	}
+	w.did("user %s %s %t %t %+v", c.Name, c.Right, c.Remove, c.Invite, c.Precondition)
+	u := wire.User{Name: c.Name, Right: c.Right, CreatedAt: Born(), ETag: `"u2"`}
+	return wire.UserChanged{User: u, Code: "c", Until: Born()}, nil
 }
 
 func (people) Tokens(context.Context) ([]wire.Token, error) {

@@ -317,6 +317,14 @@ func (r *router) Remove(ctx context.Context, root troupe.SessionID) error {
 	return held(ctx, r, r.API.Remove(ctx, root))
 }
 
+func (r *router) Change(ctx context.Context, root troupe.SessionID, c wire.SessionChange) (s wire.Session, err error) {
+	err = r.at(ctx, root, func(a api.API) error {
+		s, err = a.Change(ctx, root, c)
+		return err
+	})
+	return s, err
+}
+
 // elsewhere: another process runs the tree, and can be called.
 func elsewhere(t wire.Tree) bool { return t.Running && !t.Here && t.Owner.Socket != "" }
 

@@ -83,6 +83,7 @@ func carried() map[troupe.Kind]string {
 		troupe.KindAutoAsked:  "",
 		troupe.KindAutoJudged: "", troupe.KindHandoffAsked: "", troupe.KindHandoffJudged: "",
 		troupe.KindWorkspaceMerged: "", troupe.KindSlept: "", troupe.KindWoke: "", troupe.KindImported: "",
+		troupe.KindSessionChanged: "",
 	}
 }
 

@@ -365,6 +365,16 @@ func (s serving) Wait(ctx context.Context, root troupe.SessionID) error {
 	}
 }
 
+// Change renames a session or archives it. A process that only holds its tree lets go of it for that.
+func (s serving) Change(ctx context.Context, root troupe.SessionID, c wire.SessionChange) (wire.Session, error) {
+	if c.Archive {
+		if _, err := s.Leave(ctx, root); err != nil {
+			return wire.Session{}, err
+		}
+	}
+	return s.API.Change(ctx, root, c)
+}
+
 // Leave lets go of a tree that is over. Where no process has it, nothing is to be done.
 func (s serving) Leave(ctx context.Context, root troupe.SessionID) (bool, error) {
 	left, err := s.API.Leave(ctx, root)

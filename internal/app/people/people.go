@@ -69,10 +69,6 @@ type user struct {
 	Projects troupe.Projects `json:"projects,omitempty"`
 }
 
-func (u user) wire(name string) wire.User {
-	return wire.User{Name: name, Right: u.Right, CreatedAt: u.Created, Projects: u.Projects}
-}
-
 type token struct {
 	User    string    `json:"user"`
 	Hash    string    `json:"hash"`
@@ -245,7 +241,7 @@ func (p *People) Users(ctx context.Context) ([]wire.User, error) {
 	}
 	out := make([]wire.User, 0, len(users))
 	for name, u := range users {
-		out = append(out, u.wire(name))
+		out = append(out, u.told(name))
 	}
 	slices.SortFunc(out, func(a, b wire.User) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil
@@ -263,6 +259,9 @@ func (p *People) Change(ctx context.Context, c wire.UserChange) (out wire.UserCh
 		}
 		u, known := users[c.Name]
 		had := hasAdmin(users)
+		if err := checkMatch(c, u, known); err != nil {
+			return out, err
+		}
 		switch {
 		case !known && (c.Remove || c.Right == "" && (!c.New || len(c.Projects) == 0)):
 			return out, &troupe.UserError{Problem: fmt.Sprintf("there is no user %q", c.Name),
@@ -301,7 +300,9 @@ func (p *People) Change(ctx context.Context, c wire.UserChange) (out wire.UserCh
 			return out, err
 		}
 		u = users[c.Name]
-		out.User = u.wire(c.Name)
+		if out.User = (wire.User{Name: c.Name}); !c.Remove {
+			out.User = u.told(c.Name)
+		}
 		switch {
 		case c.Remove:
 			return out, p.forget(ctx, c.Name)
@@ -310,6 +311,21 @@ func (p *People) Change(ctx context.Context, c wire.UserChange) (out wire.UserCh
 		}
 		return out, err
 	}
+}
+
+// told is a user as others see it.
+func (u user) told(name string) wire.User {
+	return wire.User{Name: name, Right: u.Right, CreatedAt: u.Created, Projects: u.Projects,
+		ETag: wire.ETag(name, string(u.Right), u.Created.String(), fmt.Sprint(u.Projects))}
+}
+
+// checkMatch refuses a change of what is another user by now than its precondition says.
+func checkMatch(c wire.UserChange, u user, known bool) error {
+	now := ""
+	if known {
+		now = u.told(c.Name).ETag
+	}
+	return c.Check(fmt.Sprintf("the user %q", c.Name), now, "troupe users")
 }
 
 func check(c wire.UserChange) error {

@@ -62,12 +62,11 @@ func Change(file, name string, raw json.RawMessage) error {
 	return nil
 }
 
-// StandsIn reports whether a file has a server of this name.
-func StandsIn(file, name string) bool {
+// Standing is the entry of a server as it stands in a file; nil if it has none.
+func Standing(file, name string) json.RawMessage {
 	data, err := disk.Read(file, entry.MaxFile)
 	if err != nil {
-		return false
+		return nil
 	}
-	_, there, err := entry.Edit(data, name, nil)
-	return err == nil && there
+	return entry.In(data, name)
 }

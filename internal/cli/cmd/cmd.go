@@ -19,7 +19,8 @@ import (
 func All(c *console.Console, runner Runner) []*cobra.Command {
 	return []*cobra.Command{
 		newRecord(c, runner), newReplay(c, runner),
-		newSessions(c), newShow(c), newLog(c), newAttach(c), newSend(c), newStop(c), newSleep(c), newExport(c),
+		newSessions(c), newShow(c), newLog(c), newAttach(c), newSend(c), newStop(c), newSleep(c), newRename(c),
+		newArchive(c), newExport(c),
 		newImport(c),
 		newTasks(c), newBoard(c),
 		newCost(c),

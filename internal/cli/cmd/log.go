@@ -443,11 +443,31 @@ func describeCall(e troupe.Event) string {
 		return "is put away, and sleeps"
 	case troupe.Woke:
 		return "is woken"
+	case troupe.SessionChanged:
+		return changedText(b)
 	case troupe.Imported:
 		return line("comes from another home, where it worked in %s; nothing that was allowed there holds",
 			console.Line(b.Folder, 0))
 	}
 	return string(e.Body.Kind())
+}
+
+// changedText says what a person has changed about a session.
+func changedText(b troupe.SessionChanged) string {
+	var out []string
+	if b.Name != "" {
+		out = append(out, "is named "+console.Line(b.Name, 0))
+	}
+	if b.Title != "" {
+		out = append(out, fmt.Sprintf("has the title %q", console.Line(b.Title, 0)))
+	}
+	if b.Archived {
+		out = append(out, "is archived")
+	}
+	if b.Unarchived {
+		out = append(out, "is out of the archive")
+	}
+	return strings.Join(out, ", ")
 }
 
 func indent(s string) string {

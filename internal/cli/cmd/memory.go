@@ -108,10 +108,10 @@ func newMemoryEdit(c *console.Console) *cobra.Command {
 		Example: "troupe memory edit reviewer\ntroupe memory edit reviewer --scope user",
 	}, func(ctx context.Context, a api.API, q wire.MemoryQuery) error {
 		q.File = cmp.Or(q.File, troupe.MemoryFile)
-		before := ""
+		before, of := "", wire.Precondition{IfNew: true}
 		switch found, err := a.Setup().Memories(ctx, q); {
 		case err == nil:
-			before = found[0].Text
+			before, of = found[0].Text, wire.Precondition{IfMatch: found[0].ETag}
 		case !errors.Is(err, troupe.ErrNotFound):
 			return err
 		}
@@ -123,7 +123,7 @@ func newMemoryEdit(c *console.Console) *cobra.Command {
 			_, err := fmt.Fprintln(c.Out, "Nothing was changed.")
 			return errors.Join(err, os.RemoveAll(filepath.Dir(file)))
 		}
-		m, err := a.Setup().SetMemory(ctx, wire.MemoryChange{MemoryQuery: q, Text: &text})
+		m, err := a.Setup().SetMemory(ctx, wire.MemoryChange{MemoryQuery: q, Precondition: of, Text: &text})
 		if err != nil {
 			c.Warn("What you wrote was not kept; it is in " + file + ".")
 			return err

@@ -198,7 +198,7 @@ func chooseTrees(
 		if s.Parent != "" {
 			return nil, &troupe.UserError{
 				Problem: fmt.Sprintf("session %s is a sub-agent of %s; its log belongs to that tree", s.ID, s.Root),
-				Hint:    fmt.Sprintf("Remove the whole tree: troupe rm %s", s.Root), Code: troupe.ExitUsage,
+				Hint:    fmt.Sprintf("Name the whole tree: %s", s.Root), Code: troupe.ExitUsage,
 			}
 		}
 		if !slices.ContainsFunc(roots, func(r wire.Session) bool { return r.ID == s.ID }) {

@@ -45,6 +45,7 @@ func newSessions(c *console.Console) *cobra.Command {
 		"failed, cancelled, max_turns")
 	cmd.Flags().StringVar(&l.By, "by", "", "Only those that this user of a server began")
 	cmd.Flags().StringVar(&l.Text, "search", "", "Only those with these words in what they are about, or in their name")
+	cmd.Flags().BoolVar(&l.Archived, "archived", false, "Only those that are archived, which are left out else")
 	cmd.Flags().IntVar(&l.Limit, "limit", 50, "How many at the most (0: all)")
 	cmd.Flags().StringVar(&after, "after", "", "Those behind this one, by its id: the next page")
 	return cmd
@@ -91,6 +92,8 @@ func sessionCost(s wire.Session) string {
 // a crash.
 func sessionStatus(s wire.Session) string {
 	switch {
+	case s.Archived:
+		return "archived"
 	case !s.AsleepAt.IsZero():
 		return "asleep"
 	case s.Status.Ended() && s.Running && s.Tree.Active > 0:

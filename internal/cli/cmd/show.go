@@ -171,6 +171,8 @@ func writeSession(c *console.Console, t wire.Tree, r wire.Report, s wire.Session
 	status := console.EndWord(string(s.Status))
 	asleep := len(t.Sessions) > 0 && !t.Sessions[0].AsleepAt.IsZero()
 	switch {
+	case len(t.Sessions) > 0 && t.Sessions[0].Archived:
+		status += "; archived: troupe archive --undo " + cmp.Or(console.Line(t.Sessions[0].Name, 0), string(s.Root))
 	case asleep && (s.Status.Live() || s.Parent == ""):
 		status = asleepText(c, t.Sessions[0], status)
 	case s.Parked != "":

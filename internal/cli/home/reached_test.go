@@ -169,6 +169,11 @@ func (w *world) reaching() map[string]func() asked {
 			filepath.Join(filepath.Dir(w.dir), "play.yaml")}),
 		"sleep": func() asked { a := fresh("look"); a.body = map[string]any{}; return a },
 		"leave": func() asked { return fresh("look") },
+		"change-session": func() asked {
+			a := fresh("look")
+			a.body = map[string]any{"name": w.fresh("n"), "archive": true}
+			return a
+		},
 		"remove": func() asked {
 			a := fresh("look")
 			w.must("POST", "/v1/sessions/"+a.in["id"]+"/leave", w.admin, nil)

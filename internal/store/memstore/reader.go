@@ -80,6 +80,7 @@ func matches(f store.Filter, s troupe.Session) bool {
 		(f.Status == "" || s.Status == f.Status) &&
 		(f.Waiting == "" || s.Waiting == f.Waiting) &&
 		(f.By == "" || s.By == f.By) &&
+		(f.Archived == nil || s.Archived == *f.Archived) &&
 		(f.Text == "" || strings.Contains(store.Lower(s.Title+"\x00"+s.Name), store.Lower(f.Text)))
 }
 

@@ -169,10 +169,19 @@ func (t *tx) Append(l troupe.Lease, s troupe.Session, events []troupe.Event) err
 	}
 	next := normal(s)
 	// What a session was born as does not change.
-	next.Parent, next.Coord, next.Name, next.Depth = old.Parent, old.Coord, old.Name, old.Depth
+	next.Parent, next.Coord, next.Depth = old.Parent, old.Coord, old.Depth
+	name := next.Name
+	if next.Name = old.Name; old.Parent == "" && named(events) {
+		next.Name = name
+	}
 	next.Cwd, next.Type, next.CreatedAt = old.Cwd, old.Type, old.CreatedAt
 	if err := checkSession(next); err != nil {
 		return t.refuse("append to session %s: %w", s.ID, err)
+	}
+	if next.Name != old.Name {
+		if err := t.rename(s.ID, old.Name, next.Name); err != nil {
+			return fmt.Errorf("append to session %s: %w", s.ID, err)
+		}
 	}
 	before, n := old.Session, len(old.events)
 	t.undo = append(t.undo, func() { old.Session, old.events = before, old.events[:n] })
@@ -184,6 +193,32 @@ func (t *tx) Append(l troupe.Lease, s troupe.Session, events []troupe.Event) err
 		old.events = append(old.events, event{at: writeTime(e.At), kind: e.Body.Kind(), body: body})
 	}
 	old.Session = next
+	return nil
+}
+
+// named reports whether a root is given another name.
+func named(events []troupe.Event) bool {
+	return slices.ContainsFunc(events, func(e troupe.Event) bool {
+		b, ok := e.Body.(troupe.SessionChanged)
+		return ok && b.Name != ""
+	})
+}
+
+// rename gives a root another name, if that is free.
+func (t *tx) rename(id troupe.SessionID, from, to string) error {
+	names := t.db.names
+	from, to = store.Lower(from), store.Lower(to)
+	if other, taken := names[to]; taken && other != id {
+		return fmt.Errorf("a root named %q exists: %w", to, troupe.ErrExists)
+	}
+	delete(names, from)
+	names[to] = id
+	t.undo = append(t.undo, func() {
+		delete(names, to)
+		if from != "" {
+			names[from] = id
+		}
+	})
 	return nil
 }
 

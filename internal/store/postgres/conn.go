@@ -264,6 +264,9 @@ func (c *conn) SameName(value string) string { return `lower(name) = lower(` + v
 // Worded implements table.Conn. Of a title and a name, 200 characters are looked at.
 func (c *conn) Worded(value string) string { return `strpos(words, ` + value + `) > 0` }
 
+// Aside implements table.Conn. It knows how many rows each index has.
+func (c *conn) Aside(cond string) string { return cond }
+
 // Stamp implements table.Ahead.
 func (c *conn) Stamp() string { return `, changed = pg_current_xact_id()::text::bigint` }
 

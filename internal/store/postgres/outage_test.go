@@ -415,7 +415,7 @@ func TestFromVersion1(t *testing.T) {
 	}
 	_, err = c.Exec(t.Context(), `DROP VIEW subagent_results; DROP VIEW agent_status;
 		DROP TABLE records; DROP SEQUENCE record_versions; UPDATE version SET version = 1;
-		ALTER TABLE sessions DROP COLUMN words; ALTER TABLE sessions DROP COLUMN begun_by;
+		ALTER TABLE sessions DROP COLUMN archived; ALTER TABLE sessions DROP COLUMN words; ALTER TABLE sessions DROP COLUMN begun_by;
 		DROP INDEX roots_by_folder; DROP INDEX roots_live; DROP INDEX roots_failed`)
 	if err := errors.Join(err, c.Close(t.Context())); err != nil {
 		t.Fatal(err)
@@ -437,7 +437,7 @@ func TestFromVersion1(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got, err := s.Stats(t.Context()); err != nil || got.Version != 4 {
+	if got, err := s.Stats(t.Context()); err != nil || got.Version != 5 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

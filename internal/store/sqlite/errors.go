@@ -46,6 +46,9 @@ func (c onPath) Worded(value string) string {
 	return "instr(lower(title || char(1) || name), " + value + ") > 0"
 }
 
+// Aside implements table.Conn: a term with a plus is none that SQLite plans by.
+func (c onPath) Aside(cond string) string { return "+" + cond }
+
 // Document implements table.Conn.
 func (c onPath) Document() string {
 	return `SELECT b.body FROM documents d JOIN bodies b ON b.hash = d.hash WHERE d.root = ? AND d.hash = ?`

@@ -14,7 +14,7 @@ import (
 
 // schemaVersion is the number of the newest file in schema/, and what user_version says of
 // a database that has been through all of them.
-const schemaVersion = 14
+const schemaVersion = 15
 
 //go:embed schema/*.sql
 var schema embed.FS

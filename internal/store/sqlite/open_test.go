@@ -225,10 +225,11 @@ const dropBodies = dropTeam + "ALTER TABLE sessions DROP COLUMN workspace; DROP 
 	"ALTER TABLE documents ADD COLUMN body BLOB NOT NULL DEFAULT x''; " +
 	"UPDATE documents SET body = (SELECT body FROM bodies b WHERE b.hash = documents.hash); DROP TABLE bodies; "
 
-// dropLists takes back what versions 13 and 14 brought.
+// dropLists takes back what versions 13 to 15 brought.
 const dropLists = "DROP VIEW subagent_results; DROP VIEW agent_status; " +
 	"DROP INDEX roots_by_text; DROP INDEX roots_live; DROP INDEX roots_failed; DROP INDEX " +
-	"roots_by_folder; DROP INDEX roots_by_person; ALTER TABLE sessions DROP COLUMN begun_by; "
+	"roots_by_folder; DROP INDEX roots_by_person; ALTER TABLE sessions DROP COLUMN begun_by; " +
+	"DROP INDEX roots_by_age; ALTER TABLE sessions DROP COLUMN archived; "
 
 const dropTeam = dropLists + "ALTER TABLE sessions DROP COLUMN team; ALTER TABLE sessions DROP COLUMN asleep_at; "
 
@@ -296,7 +297,7 @@ func TestWhoBegan(t *testing.T) {
 	raw(t, path, dropLists+"PRAGMA user_version = 12")
 	s = mustOpen(t, path, Options{})
 	err = s.View(t.Context(), func(r store.Reader) error {
-		if found, err := r.Sessions(store.Filter{By: "ann"}); err != nil || len(found) != 1 {
+		if found, err := r.Sessions(store.Filter{By: "ann", Archived: new(false)}); err != nil || len(found) != 1 {
 			t.Errorf("ann began %d, %v", len(found), err)
 		}
 		return nil

@@ -112,7 +112,7 @@ func BenchPage(b *testing.B, open func(b *testing.B) store.Store) {
 }
 
 // BenchLists measures a page of 50 of 100,000 main agents by each filter: the first, and one that goes on deep in the
-// list.
+// list. All of the newer half that are over are archived, so that those which are not stand behind them.
 func BenchLists(b *testing.B, open func(b *testing.B) store.Store) {
 	const many, page = 100_000, 50
 	s := open(b)
@@ -130,7 +130,7 @@ func BenchLists(b *testing.B, open func(b *testing.B) store.Store) {
 				x.Status, x.Run, x.StartedAt = statuses[n%len(statuses)], 1, epoch()
 				x.Result = strings.Repeat("It was a comma. ", 40)
 				if x.Status.Ended() {
-					x.EndedAt = epoch()
+					x.EndedAt, x.Archived = epoch(), n >= many/2
 				}
 				if x.Status == troupe.Failed || x.Status == troupe.Cancelled {
 					x.Cause = troupe.CauseInterrupt
@@ -152,6 +152,8 @@ func BenchLists(b *testing.B, open func(b *testing.B) store.Store) {
 		want int
 	}{
 		{"all", store.Filter{}, page},
+		{"archived", store.Filter{Archived: new(true)}, page},
+		{"archived/folder", store.Filter{Archived: new(true), Cwd: "/srv/7"}, page},
 		{"folder", store.Filter{Cwd: "/srv/7"}, page},
 		{"person", store.Filter{By: "user7"}, page},
 		{"status=completed", store.Filter{Status: troupe.Completed}, page},
@@ -164,6 +166,9 @@ func BenchLists(b *testing.B, open func(b *testing.B) store.Store) {
 	} {
 		for at, after := range map[string]troupe.SessionID{"first": "", "deep": ids[many/10]} {
 			x.f.RootsOnly, x.f.Newest, x.f.Limit, x.f.After = true, true, page, after
+			if x.f.Archived == nil {
+				x.f.Archived = new(false)
+			}
 			b.Run(x.name+"/"+at, func(b *testing.B) {
 				for b.Loop() {
 					err := s.View(b.Context(), func(r store.Reader) error {

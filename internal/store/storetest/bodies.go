@@ -132,6 +132,7 @@ func Bodies() []troupe.Body {
 		troupe.TeamChanged{Team: &troupe.Team{Name: "login", Description: "mends the login"},
 			Members: []troupe.Task{{ID: "s_2", Kind: troupe.TaskAgent, Name: "Bob", Background: true}}},
 		troupe.Slept{Caller: &you}, troupe.Woke{Caller: &you},
+		troupe.SessionChanged{Name: "fix-login", Title: "t", Archived: true, Unarchived: true, Caller: &you},
 		troupe.Imported{Caller: &you, File: "e3b0c442", Version: "v1", Folder: "/there"},
 		troupe.VerifyStarted{Reply: 3, Refused: "it changed no file"},
 		troupe.VerifyEnded{Reply: 3, Outcome: troupe.Outcome{Session: "0123456789ab", Run: 1, Status: troupe.Completed},

@@ -40,6 +40,7 @@ func testFilter(e *env) {
 	a, b := newRoot(1), newRoot(2)
 	a.Name, b.Name, b.Cwd = "Login", "Billing", "/home/ada/billing"
 	a.By, b.By, a.Title, b.Title = "ann", "bob", "Fix the 100% LOGIN_bug", "Überblick"
+	b.Archived = true
 	a0, a1, b0 := newChild(a, 0), newChild(a, 1), newChild(b, 0)
 	a00 := newChild(a0, 0)
 	a1.Name, b0.Name, b0.Status = "billing", "Explorer", troupe.Failed
@@ -100,6 +101,11 @@ func testFilter(e *env) {
 		{"letters beyond ASCII in other case", store.Filter{Text: "überb"}, nil},
 		{"a text with a wildcard", store.Filter{Text: "0% l"}, ids{a.ID}},
 		{"a text that only a wildcard would find", store.Filter{Text: "fix%bug"}, nil},
+		{"archived", store.Filter{RootsOnly: true, Archived: new(true)}, ids{b.ID}},
+		{"not archived", store.Filter{RootsOnly: true, Archived: new(false)}, ids{a.ID}},
+		{"archived of a folder, a person and a text", store.Filter{RootsOnly: true, Archived: new(true), Cwd: b.Cwd,
+			By: "bob", Text: "blick", Newest: true, Limit: 1}, ids{b.ID}},
+		{"not archived, of a text", store.Filter{RootsOnly: true, Archived: new(false), Text: "blick"}, nil},
 		{"behind one", store.Filter{After: b.ID}, ids{a1.ID, b0.ID, a00.ID}},
 		{"behind one, newest first", store.Filter{After: b.ID, Newest: true}, ids{a0.ID, a.ID}},
 		{"roots behind one that is none", store.Filter{After: a1.ID, Newest: true, RootsOnly: true}, ids{b.ID, a.ID}},

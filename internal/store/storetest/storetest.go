@@ -72,7 +72,7 @@ func Run(t *testing.T, open func(t *testing.T) Opener) {
 		{"DeleteTree", testDeleteTree},
 
 		{"NotFound", testNotFound},
-		{"Filter", testFilter},
+		{"Filter", testFilter}, {"Renamed", testRenamed},
 		{"Order", testOrder},
 
 		{"Records", testRecords},

@@ -65,6 +65,17 @@ func Views(t *testing.T, home Opener, ask func(sql string) []string) {
 	e.same("the main agent", ask(`SELECT tree, session, coalesce(parent, '-'), coalesce(name, '-'), type, model, folder,
 		run, turns, tool_uses FROM agent_status WHERE parent IS NULL`), []string{
 		fmt.Sprintf("%s|%s|-|-|main|script/main|/home/ada/login|0|0|0", root.ID, root.ID)})
+	e.same("what is archived", ask(`SELECT count(*) FROM agent_status WHERE archived`), []string{"0"})
+	e.update(root.ID, func(tx store.Tx) error {
+		s, err := tx.Session(root.ID)
+		if err != nil {
+			return err
+		}
+		s, events := next(s, "n")
+		s.Archived = true
+		return tx.Append(ours(), s, events)
+	})
+	e.same("what is archived", ask(`SELECT session FROM agent_status WHERE archived`), []string{string(root.ID)})
 	for column, want := range map[string]string{"created_at": "05:06:10", "started_at": "06:06:07",
 		"ended_at": "06:07:07"} {
 		e.same("the time "+column, ask(`SELECT count(*) FROM agent_status WHERE name = 'Child 3' AND

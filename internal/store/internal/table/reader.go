@@ -25,6 +25,8 @@ type Conn interface {
 	// Worded is the condition that the value, in lower case, stands in a session's title or name, without regard to
 	// ASCII case.
 	Worded(value string) string
+	// Aside is a condition by which no index is to be chosen, where others are better.
+	Aside(cond string) string
 	// Document is the query for the body of a document, by its tree and hash.
 	Document() string
 	// Explain says what a failure while doing something means for the person whose database it is.
@@ -155,6 +157,9 @@ func (r *Reader) filter(f store.Filter) (sql string, args []any) {
 	if f.Text != "" {
 		q.and(r.conn.Worded("?"), store.Lower(f.Text))
 	}
+	if f.Archived != nil {
+		q.and(r.archived(f))
+	}
 	if f.After != "" {
 		than := " > "
 		if f.Newest {
@@ -172,9 +177,25 @@ func (r *Reader) filter(f store.Filter) (sql string, args []any) {
 		q.args = append(q.args, f.Limit)
 	}
 	if f.Text != "" && f.RootsOnly { // the index is enough to find them
-		rest = ` WHERE parent = '' AND born IN (SELECT born FROM sessions` + rest + `)` + order
+		outer := ""
+		if f.Archived != nil {
+			outer = " AND " + r.archived(f)
+		}
+		rest = ` WHERE parent = ''` + outer + ` AND born IN (SELECT born FROM sessions` + rest + `)` + order
 	}
 	return `SELECT ` + SessionColumns + ` FROM sessions` + rest, q.args
+}
+
+// archived is the condition whether a session is archived. Rare statuses and texts have indexes of their own.
+func (r *Reader) archived(f store.Filter) string {
+	cond := "archived = 0"
+	if *f.Archived {
+		cond = "archived = 1"
+	}
+	if f.Text != "" || f.Status != "" && rare(f.Status) != "" {
+		cond = r.conn.Aside(cond)
+	}
+	return cond
 }
 
 // rare adds what is true of every session with a status that few have, as the indexes of these say it.

@@ -13,7 +13,7 @@ import (
 const (
 	SessionColumns = `id, root, parent, reply, call, name, title, depth, cwd, type, model, status, waiting, cause, run, seq, ` +
 		tallyColumns + `, result, error, created_at, started_at, ended_at, until, ` + heldColumns +
-		`, cut, workspace, team, asleep_at, begun_by`
+		`, cut, workspace, team, asleep_at, begun_by, archived`
 	LeaseColumns    = `owner, epoch` // of sessions
 	EventColumns    = `root, session, seq, at, kind, body`
 	MailColumns     = `root, receiver, id, delivered, body`
@@ -90,6 +90,7 @@ func (s *Scan) Session() troupe.Session {
 		Team:      s.text(),
 		AsleepAt:  s.time(),
 		By:        s.text(),
+		Archived:  s.int64() != 0,
 	}
 }
 
@@ -131,7 +132,7 @@ func SessionArgs(s troupe.Session, l troupe.Lease) []any {
 		u.Input, u.Output, u.CacheRead, u.CacheWrite, int64(s.Tally.Cost), s.Tally.Turns, s.Tally.ToolUses,
 		s.Result, s.Error, WriteTime(s.CreatedAt), WriteTime(s.StartedAt), WriteTime(s.EndedAt),
 		WriteTime(s.Until), s.Reserved.Tokens, int64(s.Reserved.Cost), s.Reserved.Turns, boolArg(s.Cut),
-		writeWorkspace(s.Workspace), s.Team, WriteTime(s.AsleepAt), s.By,
+		writeWorkspace(s.Workspace), s.Team, WriteTime(s.AsleepAt), s.By, boolArg(s.Archived),
 		string(l.Owner), l.Epoch,
 	}
 }

@@ -57,9 +57,9 @@ func (t *Tx) InTree(root troupe.SessionID, doing string) error {
 	return nil
 }
 
-// InsertSession has 39 values: SessionColumns and the lease.
+// InsertSession has 40 values: SessionColumns and the lease.
 const InsertSession = `INSERT INTO sessions (` + SessionColumns + `, ` + LeaseColumns + `)
-	VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`
+	VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`
 
 func (t *Tx) Insert(s troupe.Session, l troupe.Lease, caps *troupe.Caps) error {
 	doing := fmt.Sprintf("insert session %s (%q)", s.ID, s.Name)
@@ -138,7 +138,7 @@ const (
 	title = ?, model = ?, status = ?, waiting = ?, cause = ?, run = ?, seq = ?, input = ?, output = ?,
 	cache_read = ?, cache_write = ?, cost = ?, turns = ?, tool_uses = ?, result = ?, error = ?,
 	started_at = ?, ended_at = ?, until = ?, held_tokens = ?, held_cost = ?, held_turns = ?, cut = ?,
-	workspace = ?, asleep_at = ?`
+	workspace = ?, asleep_at = ?, archived = ?`
 	fencedSession = ` WHERE root = ? AND id = ? AND owner = ? AND epoch = ? AND seq = ?`
 )
 
@@ -149,6 +149,11 @@ func (t *Tx) Append(l troupe.Lease, s troupe.Session, events []troupe.Event) err
 	}
 	if err := checkEvents(s, events); err != nil {
 		return t.refuse("%s: %w", doing, err)
+	}
+	if named(events) {
+		if err := t.rename(doing, l, s, events[0].Seq-1); err != nil {
+			return err
+		}
 	}
 	if err := t.fence(doing, l, s, events[0].Seq-1); err != nil {
 		return err
@@ -174,6 +179,29 @@ func (t *Tx) Append(l troupe.Lease, s troupe.Session, events []troupe.Event) err
 	return nil
 }
 
+// named reports whether a root is given another name.
+func named(events []troupe.Event) bool {
+	return slices.ContainsFunc(events, func(e troupe.Event) bool {
+		b, ok := e.Body.(troupe.SessionChanged)
+		return ok && b.Name != ""
+	})
+}
+
+// rename gives a root another name, if it is free and the session may be appended to.
+func (t *Tx) rename(doing string, l troupe.Lease, s troupe.Session, before int64) error {
+	taken := false
+	if err := t.Query(doing, func(Row) error { taken = true; return nil }, `SELECT 1 FROM sessions WHERE parent = '' AND
+		name <> '' AND `+t.conn.SameName("?1")+` AND id <> ?2`, s.Name, string(s.ID)); err != nil {
+		return err
+	}
+	if taken {
+		return fmt.Errorf("%s: a root named %q exists: %w", doing, s.Name, troupe.ErrExists)
+	}
+	_, err := t.Exec(doing, `UPDATE sessions SET name = ?`+fencedSession+` AND parent = ''`, s.Name, string(s.Root),
+		string(s.ID), string(l.Owner), l.Epoch, before)
+	return err
+}
+
 // atWork reports whether a session is what the tables take for certain, as most are that are appended to.
 func atWork(s troupe.Session) bool {
 	u, h := s.Tally.Usage, s.Reserved
@@ -192,7 +220,7 @@ func (t *Tx) fence(doing string, l troupe.Lease, s troupe.Session, before int64)
 		u.CacheRead, u.CacheWrite, int64(s.Tally.Cost), s.Tally.Turns, s.Tally.ToolUses, s.Result, s.Error,
 		WriteTime(s.StartedAt), WriteTime(s.EndedAt), WriteTime(s.Until), s.Reserved.Tokens, int64(s.Reserved.Cost),
 		s.Reserved.Turns, boolArg(s.Cut), writeWorkspace(s.Workspace), WriteTime(s.AsleepAt),
-		string(s.Root), string(s.ID), string(l.Owner), l.Epoch, before}
+		boolArg(s.Archived), string(s.Root), string(s.ID), string(l.Owner), l.Epoch, before}
 	holds, known := false, false
 	if t.ahead != nil {
 		sql = appendSession + t.ahead.Stamp() + fencedSession
