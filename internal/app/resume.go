@@ -147,6 +147,7 @@ func fixedAtBirth(b wire.Begin) error {
 	}{
 		{b.Agent != "", "the agent"}, {b.Name != "", "the name"}, {b.MaxTurns > 0, "the limit of turns"},
 		{b.MaxMS > 0, "the limit of time"}, {b.Team != nil, "the team"},
+		{b.Tools != nil, "the tools that the client carries out"},
 		{b.AppendText != "", "what is appended to the system prompt"},
 		{b.Worktree != nil, "the worktree that it works in"}, {b.Workspace != "", "where it works"},
 	} {

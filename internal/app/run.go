@@ -180,6 +180,9 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 	if err != nil {
 		return begun, err
 	}
+	if err := profiles.hasClients(main); err != nil {
+		return begun, err
+	}
 	name := title(b.Prompt)
 	caps := askedCaps(p.settings.Caps(), given(b, troupe.Given{}), troupe.Caps{})
 	if authority.Mode = boundBy(main, authority.Mode); main.Type == profile.Main {

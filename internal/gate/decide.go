@@ -127,9 +127,11 @@ func allowRule(v *view) (troupe.Effect, bool) {
 }
 
 // declared allows what says of itself that it only reads, within the session's folders. What
-// goes to the network by itself changes nothing here and tells somebody there.
+// goes to the network by itself changes nothing here and tells somebody there. What is put before a client of the API
+// does nothing by itself: whoever answers decides.
 func declared(v *view) (troupe.Effect, bool) {
-	return troupe.Allow, v.call.class == troupe.ClassRead && v.call.inside && v.call.url == ""
+	return troupe.Allow, v.call.class == troupe.ClassRead && v.call.inside && v.call.url == "" ||
+		v.call.client && !v.outside()
 }
 
 // readOnlyRun lets a command run where it can change nothing. Where no kernel confines it,

@@ -424,6 +424,17 @@ func (p *Player) count() {
 // ErrNotRecorded is a tool call for which the recording has no result.
 var ErrNotRecorded = errors.New("the recording has no result for this call")
 
+// Carried are the tools whose calls a client carried out in the recorded run, sorted.
+func (p *Player) Carried() (out []string) {
+	for _, t := range p.tools {
+		if t.Answer != nil && t.Answer.Result != nil {
+			out = append(out, t.Name)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // ServerTools are the tools of MCP servers that agents of the recorded run had, and the types of agent that had them by
 // name alone.
 func (p *Player) ServerTools() (tools []string, byName map[string]bool) {
