@@ -3,7 +3,6 @@ package app
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -57,8 +56,8 @@ func tooLate(q troupe.Request) error {
 	}
 }
 
-// again is what an answer to a request comes to that is not open any more: nothing, if it is one that was given with the
-// same key before. missing is the error where nothing more is known.
+// again is what an answer to a request that is not open any more comes to: nothing, if it was given with the same key
+// before. missing is the error where nothing more is known.
 func (a requests) again(r store.Reader, id string, ans wire.Answer, missing error) error {
 	rows, err := r.Requests(store.RequestFilter{IDPrefix: id})
 	i := slices.IndexFunc(rows, func(q troupe.Request) bool { return string(q.ID) == id })
@@ -83,9 +82,9 @@ func (a requests) again(r store.Reader, id string, ans wire.Answer, missing erro
 	case q.Kind != troupe.RequestTool:
 		return missing
 	case said == nil:
-		return &troupe.UserError{Problem: fmt.Sprintf("request %s is over: its run was stopped, or its process ended the "+
-			"call", q.ID), Hint: "There is nothing to answer."}
-	case strings.EqualFold(said.By, "nobody"):
+		return &troupe.UserError{Problem: fmt.Sprintf("request %s is over: its run was stopped", q.ID),
+			Hint: "There is nothing to answer."}
+	case said.Effect == troupe.Deny && !q.Settled.IsZero() && !q.Settled.Before(q.Until):
 		return tooLate(q)
 	}
 	return &troupe.UserError{Problem: fmt.Sprintf("request %s was answered by %s", q.ID, said.By),

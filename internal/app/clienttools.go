@@ -86,7 +86,8 @@ func clientTool(mask func(string) string, t wire.ClientTool) (out troupe.ClientT
 	case n > troupe.MaxClientDescription:
 		return out, fmt.Sprintf("has a description of %d bytes, the most is %d", n, troupe.MaxClientDescription)
 	case t.DeadlineSeconds < 0 || t.DeadlineSeconds > most:
-		return out, fmt.Sprintf("has a deadline of %d seconds; there are 1 to %d, and 0 for %d", t.DeadlineSeconds, most,
+		return out, fmt.Sprintf("has a deadline of %d seconds; there are 1 to %d, and 0 for %d", t.DeadlineSeconds,
+			most,
 			int(troupe.ClientDeadline/time.Second))
 	case t.DeadlineSeconds == 0:
 		out.Deadline = troupe.ClientDeadline

@@ -78,8 +78,10 @@ func TestClientTools(t *testing.T) {
 		switch {
 		case c.problem == "" && (err != nil || len(got) != len(c.list)):
 			t.Errorf("%.100v: %v", c.list, err)
-		case c.problem != "" && (!errors.As(err, &user) || !strings.Contains(user.Problem, c.problem) || user.Hint == "" ||
-			user.Code != troupe.ExitUsage || !errors.Is(err, c.kind) && c.kind != nil || c.kind == nil && user.Err != nil):
+		case c.problem != "" && (!errors.As(err, &user) || !strings.Contains(user.Problem, c.problem) ||
+			user.Hint == "" ||
+			user.Code != troupe.ExitUsage || !errors.Is(err, c.kind) && c.kind != nil ||
+			c.kind == nil && user.Err != nil):
 			t.Errorf("%.100v: %v, want %q", c.list, err, c.problem)
 		}
 	}
@@ -92,8 +94,9 @@ func TestClientTools(t *testing.T) {
 // TestClientToolDecodes: what does not follow the schema reaches no client, and what does is one JSON object.
 func TestClientToolDecodes(t *testing.T) {
 	t.Parallel()
-	set := withClients(all.Known(), []troupe.ClientTool{{Name: "weather", Deadline: time.Minute, Schema: json.RawMessage(
-		`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`)},
+	set := withClients(all.Known(), []troupe.ClientTool{{Name: "weather", Deadline: time.Minute,
+		Schema: json.RawMessage(
+			`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`)},
 		{Name: "Read", Schema: json.RawMessage(`{"type":"object"}`)}})
 	d, ok := set.Find("weather")
 	if r, _ := set.Find("Read"); !ok || r.Client || set.Stamp() == all.Known().Stamp() {
@@ -185,7 +188,11 @@ func TestClientAnswers(t *testing.T) {
 	refused(bob.Answer(t.Context(), id, says("cold", "k")), 0, "was answered by ada")
 	refused(bob.Answer(t.Context(), id, wire.Answer{}), 0, "was answered by ada")
 	var mail []troupe.Mail
-	err := a.trees.store.View(t.Context(), func(r store.Reader) (err error) { mail, err = r.Unread(rootNo(1)); return err })
+	err := a.trees.store.View(t.Context(), func(r store.Reader) (err error) {
+		mail,
+			err = r.Unread(rootNo(1))
+		return err
+	})
 	if n := slices.IndexFunc(mail, func(m troupe.Mail) bool { return m.Answer != nil }); err != nil || n < 0 ||
 		mail[n].Answer.Result.Text != "cold" || mail[n].Answer.Effect != troupe.Allow || mail[n].Caller.Name != "ada" {
 		t.Errorf("the mail is %+v, %v", mail, err)

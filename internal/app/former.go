@@ -31,8 +31,8 @@ func broughtIn(types profile.Set) (out []formerServer) {
 }
 
 // remember takes over what earlier runs of the tree have defined and this one does not: types that its agents were told
-// of, and tools of servers and of the client that agents were born with. What a project brought counts only while that is trusted, and what runs a
-// file of the folder not at all: nothing has protected that since no definition names it.
+// of, and tools of servers and of the client that agents were born with. What a project brought counts only while that
+// is trusted, and what runs a file of the folder not at all: nothing has protected that since no definition names it.
 func (p *profiles) remember(before definitions, trusted bool) {
 	why := func(f formerServer) string {
 		if f.Scope == profile.ScopeProject && !trusted {

@@ -27,10 +27,14 @@ func TestClientCalls(t *testing.T) {
 		{troupe.ModePlan, exec, "", "allow:ticket", troupe.Deny}, {troupe.ModePlan, read, "", "", troupe.Allow},
 		{troupe.ModeDefault, exec, "", "deny:ticket", troupe.Deny},
 		{troupe.ModeDefault, exec, "", "deny:TICKET", troupe.Deny},
-		{troupe.ModeDefault, exec, "", "deny:*", troupe.Deny}, {troupe.ModeDefault, read, "", "deny:ticket", troupe.Deny},
-		{troupe.ModeBypass, exec, "", "deny:ticket", troupe.Deny}, {troupe.ModeDefault, exec, "", "ask:ticket", troupe.Ask},
-		{troupe.ModeDontAsk, exec, "", "ask:ticket", troupe.Deny}, {troupe.ModeDefault, exec, "", "hook:deny", troupe.Deny},
-		{troupe.ModeDefault, exec, "", "hook:ask", troupe.Ask}, {troupe.ModeDefault, exec, "", "deny:other", troupe.Allow},
+		{troupe.ModeDefault, exec, "", "deny:*", troupe.Deny},
+		{troupe.ModeDefault, read, "", "deny:ticket", troupe.Deny},
+		{troupe.ModeBypass, exec, "", "deny:ticket", troupe.Deny},
+		{troupe.ModeDefault, exec, "", "ask:ticket", troupe.Ask},
+		{troupe.ModeDontAsk, exec, "", "ask:ticket", troupe.Deny},
+		{troupe.ModeDefault, exec, "", "hook:deny", troupe.Deny},
+		{troupe.ModeDefault, exec, "", "hook:ask", troupe.Ask},
+		{troupe.ModeDefault, exec, "", "deny:other", troupe.Allow},
 		{troupe.ModeDefault, exec, troupe.LevelReadOnly, "", troupe.Ask},
 		{troupe.ModeBypass, exec, troupe.LevelReadOnly, "", troupe.Ask},
 		{troupe.ModeDefault, exec, troupe.LevelReadOnly, "allow:ticket", troupe.Allow},
@@ -62,7 +66,8 @@ func TestClientsOfParents(t *testing.T) {
 	t.Parallel()
 	tools := gate.NewTools(nil)
 	layer := func(background bool, names ...string) gate.Layer {
-		return tools.LayerOf("a", troupe.Profile{Tools: names}, troupe.Authority{Mode: troupe.ModeDefault}, true, background)
+		return tools.LayerOf("a", troupe.Profile{Tools: names}, troupe.Authority{Mode: troupe.ModeDefault}, true,
+			background)
 	}
 	with, without := layer(false, "ticket"), layer(false, "Read")
 	for _, c := range []struct {
@@ -72,7 +77,8 @@ func TestClientsOfParents(t *testing.T) {
 		{[]gate.Layer{with}, troupe.Allow}, {[]gate.Layer{without}, troupe.Deny},
 		{[]gate.Layer{with, with}, troupe.Allow}, {[]gate.Layer{with, without}, troupe.Deny},
 		{[]gate.Layer{without, with}, troupe.Deny}, {[]gate.Layer{with, without, with}, troupe.Deny},
-		{[]gate.Layer{with, layer(true, "ticket")}, troupe.Allow}, {[]gate.Layer{with, layer(true, "Read")}, troupe.Deny},
+		{[]gate.Layer{with, layer(true, "ticket")}, troupe.Allow},
+		{[]gate.Layer{with, layer(true, "Read")}, troupe.Deny},
 	} {
 		d := tools.Decide(gate.Query{Tool: "ticket", Access: troupe.Access{Class: troupe.ClassExec, Client: true},
 			Chain: c.line})

@@ -303,8 +303,8 @@ func (d Definition) Resolve(at Place, s troupe.Spawn) (troupe.Profile, error) {
 	return p, nil
 }
 
-// namingClients is the type with those of its tools that a client carries out. Its tools line is read before it is known
-// which those are.
+// namingClients is the type with those of its tools that a client carries out. Its tools line is read before it is
+// known which those are.
 func (d Definition) namingClients(offer []troupe.ToolFacts) Definition {
 	for _, tool := range offer {
 		if tool.Client && !d.All && among(d.Missing, tool.Name) {

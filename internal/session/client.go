@@ -41,12 +41,14 @@ func withoutClients(p *troupe.Profile, parent *troupe.Profile, tools tool.Set) {
 	p.Tools = out
 }
 
-// schedule is how calls of a tool may be arranged, also of one that only this tree has.
-func (a *actor) schedule(name string) troupe.Schedule {
-	if t, known := a.h.d.Tools.Known(name); known {
-		return t.Schedule
+// scheduleOf says how calls of a tool may be arranged, also of one that only this tree has.
+func scheduleOf(a *actor) func(name string) troupe.Schedule {
+	return func(name string) troupe.Schedule {
+		if t, known := a.h.d.Tools.Find(name); known {
+			return t.Schedule
+		}
+		return toolsOf(a, &a.st.Profile).Schedule(name)
 	}
-	return toolsOf(a, &a.st.Profile).Schedule(name)
 }
 
 // maskedJSON is a JSON value without secrets: where it is none any more, as a text.

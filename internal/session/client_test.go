@@ -53,13 +53,15 @@ func TestClientDeadline(t *testing.T) {
 				p.pool.Close()
 				if tt.left > 0 {
 					pass(tt.left)
-					h.leave(troupe.Mail{To: h.root, Kind: troupe.MailAnswer, Answer: &troupe.Answer{Request: opened[0].ID,
-						By: "somebody", Effect: troupe.Allow, Result: &troupe.Carried{Text: "-3 degrees"}}})
+					h.leave(troupe.Mail{To: h.root, Kind: troupe.MailAnswer,
+						Answer: &troupe.Answer{Request: opened[0].ID,
+							By: "somebody", Effect: troupe.Allow, Result: &troupe.Carried{Text: "-3 degrees"}}})
 				}
 				pass(time.Until(begun.Add(tt.back)))
 				h.adopt(reply, true, client).end()
 				_, answered := h.requests(h.root)
-				if len(answered) != 2 || time.Until(until) > 0 || tt.back < 10*time.Minute && time.Since(until) > time.Minute {
+				if len(answered) != 2 || time.Until(until) > 0 ||
+					tt.back < 10*time.Minute && time.Since(until) > time.Minute {
 					t.Errorf("answered is %+v, %v after the deadline", answered, time.Since(until))
 				}
 				wants(t, h.result(h.root, 1, 0), tt.want)

@@ -213,7 +213,8 @@ func (rs *requests) answer(i int, ans troupe.Answer, mail troupe.MailID,
 	return troupe.RequestAnswered{
 		ID: c.Request.ID, RequestKind: c.Request.Kind, Reply: c.Reply, Call: c.Index, By: ans.By, Effect: effect,
 		Note: ans.Note, Rule: ans.Rule,
-		Said: ans.Said, Result: ans.Result, Once: ans.Once, Mode: ans.Mode, Mail: mail, Caller: by, Auto: ans.Auto, Lead: ans.Lead,
+		Said: ans.Said, Result: ans.Result, Once: ans.Once, Mode: ans.Mode, Mail: mail, Caller: by, Auto: ans.Auto,
+		Lead: ans.Lead,
 	}
 }
 
