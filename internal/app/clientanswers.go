@@ -10,6 +10,9 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
+// byNobody stands in the log for an answer that a deadline gave.
+const byNobody = "nobody"
+
 // carried is what an answer says came of a call that a client carries out. It is an error if the request asks for that
 // and the answer does not say it, or the other way round.
 func (a requests) carried(q troupe.Request, ans wire.Answer, effect troupe.Effect) (*troupe.Carried, troupe.Effect,
@@ -84,7 +87,7 @@ func (a requests) again(r store.Reader, id string, ans wire.Answer, missing erro
 	case said == nil:
 		return &troupe.UserError{Problem: fmt.Sprintf("request %s is over: its run was stopped", q.ID),
 			Hint: "There is nothing to answer."}
-	case said.Effect == troupe.Deny && !q.Settled.IsZero() && !q.Settled.Before(q.Until):
+	case said.By == byNobody && !q.Settled.Before(q.Until):
 		return tooLate(q)
 	}
 	return &troupe.UserError{Problem: fmt.Sprintf("request %s was answered by %s", q.ID, said.By),

@@ -37,7 +37,7 @@ func clientTools(known *toolbox, mask func(string) string, list []wire.ClientToo
 		}
 		made, problem := clientTool(mask, t)
 		if problem != "" {
-			return nil, notOffered("the tool "+t.Name+" "+problem, "docs/server.md says what a tool of a client has.",
+			return nil, notOffered("the tool "+t.Name+" "+problem, "`troupe docs server` says what a tool of a client has.",
 				nil)
 		}
 		if total += len(made.Name) + len(made.Description) + len(made.Schema); total > troupe.MaxClientTotal {

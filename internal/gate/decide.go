@@ -195,7 +195,12 @@ func (t *Tools) Decide(q Query) troupe.Decision {
 			Why: "this call came without the authority that it runs under",
 		}
 	}
-	if why := withheld(q.Chain, t.Facts(q.Tool)); why != "" {
+	facts := t.Facts(q.Tool)
+	if q.Access.Client { // only the tree knows such a tool
+		known := *facts
+		known.Client, facts = true, &known
+	}
+	if why := withheld(q.Chain, facts); why != "" {
 		return troupe.Decision{
 			Effect: troupe.Deny, Step: StepProfile, Why: nameOf(q.Chain[len(q.Chain)-1].Agent) + " " + why,
 		}

@@ -82,7 +82,7 @@ func inBackground(l *Layer, tool *troupe.ToolFacts) bool {
 	case troupe.BuiltInTypes, troupe.NamedAgents:
 		return false
 	case rule.UnknownHolder:
-		return strings.HasPrefix(tool.Name, rule.MCPPrefix) || slices.Contains(l.Offered, tool.Name)
+		return strings.HasPrefix(tool.Name, rule.MCPPrefix) || tool.Client
 	default:
 		return !steers(l, tool)
 	}
@@ -109,7 +109,7 @@ func withheld(chain []Layer, tool *troupe.ToolFacts) string {
 		}
 		return why
 	}
-	if ofClient := tool.Holder == rule.UnknownHolder && !strings.HasPrefix(tool.Name, rule.MCPPrefix); ofClient {
+	if tool.Client {
 		for i := range chain[:len(chain)-1] {
 			if above := &chain[i]; above.Offered != nil && !slices.Contains(above.Offered, tool.Name) {
 				return "does not have the tool " + tool.Name + ": " + nameOf(above.Agent) + " does not have it either"

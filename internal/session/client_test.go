@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,6 +69,55 @@ func TestClientDeadline(t *testing.T) {
 				wants(t, h.result(h.root, 1, 1), "There was no answer in time")
 				h.checkTree()
 			})
+		})
+	}
+}
+
+// knows has children of the type helper that have the client's tool, where their parent leaves it to them.
+type knows struct{ *process }
+
+func (k knows) Open([]byte) (session.Roles, error) { return k, nil }
+
+func (knows) Resolve(troupe.Session, troupe.Spawn) (troupe.Profile, error) {
+	p := role("helper")
+	p.Tools = append(p.Tools, "Weather")
+	return p, nil
+}
+
+// TestClientToolsOfChildren: a child is born with a tool of the client if its parent has it, and no other one is; a fork
+// has what its parent has.
+func TestClientToolsOfChildren(t *testing.T) {
+	t.Parallel()
+	for _, has := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			reply := plays{"main": {call(`Agent:a`, `Agent:%`), say("ok"), say("ok")}, "helper": {say("ok")}}.reply
+			p := h.start(reply, client, func(p *process) {
+				tools := p.deps
+				p.deps = func(d *session.Deps) {
+					tools(d)
+					d.Profiles = knows{p}
+				}
+			}).beginAs(troupe.Caps{MaxDepth: 2}, func(b *fleet.Birth) {
+				if has {
+					b.Profile.Tools = append(b.Profile.Tools, "Weather")
+				}
+			})
+			p.end()
+			children := 0
+			for _, s := range h.tree() {
+				if s.Parent == "" {
+					continue
+				}
+				children++
+				if got := slices.Contains(h.profile(s.ID).Tools, "Weather"); got != has {
+					t.Errorf("the parent has it: %v, and %s %s: %v", has, s.Type, s.ID, got)
+				}
+			}
+			if children == 0 {
+				t.Error("there are no children")
+			}
+			h.checkTree()
 		})
 	}
 }
