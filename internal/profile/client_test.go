@@ -44,3 +44,24 @@ func TestClientToolsNarrowed(t *testing.T) {
 		}
 	}
 }
+
+// TestClientToolsInDefinitions: definitions are read before it is known which tools a client brings, and what they say of
+// one counts all the same.
+func TestClientToolsInDefinitions(t *testing.T) {
+	t.Parallel()
+	at := place()
+	at.Offer = append(slices.Clone(at.Offer), troupe.ClientTool{Name: "ticket"}.Facts())
+	set, _ := Load(Sources{Tools: place().Offer, Flag: `{
+		"names": {"description": "d", "prompt": "p", "tools": ["Read", "ticket"]},
+		"not": {"description": "d", "prompt": "p", "disallowedTools": ["ticket"]},
+		"all": {"description": "d", "prompt": "p"}}`})
+	for name, want := range map[string]bool{"names": true, "not": false, "all": true} {
+		d, err := set.Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, err := d.Resolve(at, troupe.Spawn{}); err != nil || slices.Contains(p.Tools, "ticket") != want {
+			t.Errorf("%s has %v, %v", name, p.Tools, err)
+		}
+	}
+}
