@@ -37,8 +37,8 @@ func clientTools(known *toolbox, mask func(string) string, list []wire.ClientToo
 		}
 		made, problem := clientTool(mask, t)
 		if problem != "" {
-			return nil, notOffered("the tool "+t.Name+" "+problem, "`troupe docs server` says what a tool of a client has.",
-				nil)
+			return nil, notOffered("the tool "+t.Name+" "+problem,
+				"`troupe docs server` says what a tool of a client has.", nil)
 		}
 		if total += len(made.Name) + len(made.Description) + len(made.Schema); total > troupe.MaxClientTotal {
 			return nil, notOffered("the tools that the client carries out are too large",
@@ -154,10 +154,18 @@ func (p *profiles) clientFacts() (out []troupe.ToolFacts) {
 	return out
 }
 
+func (p *profiles) clientNames() (out []string) {
+	for _, t := range p.Clients {
+		out = append(out, t.Name)
+	}
+	return out
+}
+
 // clientsLast has a profile offer them behind all others, which many sessions share.
 func (p *profiles) clientsLast(out *troupe.Profile) {
+	names := p.clientNames()
 	ofClient := func(name string) int {
-		if slices.ContainsFunc(p.Clients, func(t troupe.ClientTool) bool { return t.Name == name }) {
+		if slices.Contains(names, name) {
 			return 1
 		}
 		return 0

@@ -239,7 +239,7 @@ func (a runs) changes(ctx context.Context, tools *gate.Tools, b wire.Begin, p *p
 	if err := a.checkPrice(b, full); err != nil {
 		return authority, nil, err
 	}
-	authority, more, err := authorityFor(a.bound, tools, b, p, &st.Authority)
+	authority, more, err := authorityFor(a.bound, tools, b, p, &st.Authority, st.Profile.Tools...)
 	if err != nil {
 		return authority, nil, err
 	}

@@ -45,8 +45,8 @@ func TestClientToolsNarrowed(t *testing.T) {
 	}
 }
 
-// TestClientToolsInDefinitions: definitions are read before it is known which tools a client brings, and what they say of
-// one counts all the same.
+// TestClientToolsInDefinitions: definitions are read before it is known which tools a client brings, and what they say
+// of one counts all the same.
 func TestClientToolsInDefinitions(t *testing.T) {
 	t.Parallel()
 	at := place()

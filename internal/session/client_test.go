@@ -84,8 +84,8 @@ func (knows) Resolve(troupe.Session, troupe.Spawn) (troupe.Profile, error) {
 	return p, nil
 }
 
-// TestClientToolsOfChildren: a child is born with a tool of the client if its parent has it, and no other one is; a fork
-// has what its parent has.
+// TestClientToolsOfChildren: a child is born with a tool of the client if its parent has it, and no other one is; a
+// fork has what its parent has.
 func TestClientToolsOfChildren(t *testing.T) {
 	t.Parallel()
 	for _, has := range []bool{true, false} {

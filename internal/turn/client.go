@@ -13,8 +13,8 @@ import (
 func RenderCarried(asked *troupe.Request, ans troupe.Answer, nobody bool) (text string, isError bool) {
 	switch {
 	case nobody && asked != nil && !asked.Until.IsZero():
-		return fmt.Sprintf("There was no answer in time. The program that carries this tool out had until %s, %s after "+
-			"the call. It may or may not have taken effect.", asked.Until.UTC().Format(time.RFC3339),
+		return fmt.Sprintf("There was no answer in time. The program that carries this tool out had until %s, %s "+
+			"after the call. It may or may not have taken effect.", asked.Until.UTC().Format(time.RFC3339),
 			asked.Until.Sub(asked.Opened).Round(time.Second)), true
 	case nobody:
 		return "It was not carried out: " + value(ans.Note, maxError), true

@@ -34,7 +34,8 @@ func TestClientRequestIsTold(t *testing.T) {
 	if acts := m.requests([]wire.Request{call}); len(acts) != 0 {
 		t.Errorf("it is told again: %+v", acts)
 	}
-	if acts := m.requests([]wire.Request{call, edit}); len(acts) != 1 || acts[0].kind != actShow || m.asks[0].ID != edit.ID {
+	acts = m.requests([]wire.Request{call, edit})
+	if len(acts) != 1 || acts[0].kind != actShow || m.asks[0].ID != edit.ID {
 		t.Errorf("another request waits: %+v, %+v", acts, m.asks)
 	}
 }
