@@ -188,8 +188,9 @@ func (p *profiles) hasClients(main troupe.Profile) error {
 }
 
 // playedClients are those that a client carried out in a recorded run, as far as their names tell.
-func playedClients(p *Player) (out []troupe.ClientTool) {
-	for _, name := range p.Carried() {
+func playedClients(p *Player, set tool.Set) (out []troupe.ClientTool) {
+	known := func(name string) bool { _, ok := set.Known(name); return ok }
+	for _, name := range p.OtherTools(known) {
 		out = append(out, troupe.ClientTool{Name: name, Schema: json.RawMessage(`{"type":"object"}`),
 			Deadline: troupe.MaxClientDeadline})
 	}

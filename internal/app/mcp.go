@@ -86,7 +86,7 @@ func (e *engine) lookAtServers(ctx context.Context, a *App, p *profiles, from *p
 	if player := a.models.player; player != nil {
 		tools, byName := player.ServerTools()
 		e.servers.Played(cwd, tools, byName)
-		p.Clients = playedClients(player)
+		p.Clients = playedClients(player, e.tools.Set)
 		return nil
 	}
 	line := []gate.Layer{e.tools.gate.LayerOf(profile.Main, troupe.Profile{Sandbox: p.definition(kind).Sandbox},

@@ -22,6 +22,10 @@ func (rs *requests) askClient(i int, t tool.Descriptor, in troupe.AskClient) err
 	if err != nil || settled {
 		return err
 	}
+	if rs.a.h.d.Replay != nil { // of a call that was answered the recording has the answer
+		text, isError := turn.RenderCarried(nil, troupe.Answer{Note: "the recording has no answer"}, true)
+		return rs.a.stage(resultOf(c, text, isError))
+	}
 	return rs.openRequest(i, troupe.RequestBody{
 		Kind: troupe.RequestTool, Reason: troupe.WaitQuestion, Input: in.Input, Action: whole(),
 		Until: rs.a.h.d.Now().Add(in.Deadline),

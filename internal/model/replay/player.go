@@ -424,15 +424,17 @@ func (p *Player) count() {
 // ErrNotRecorded is a tool call for which the recording has no result.
 var ErrNotRecorded = errors.New("the recording has no result for this call")
 
-// Carried are the tools whose calls a client carried out in the recorded run, sorted.
-func (p *Player) Carried() (out []string) {
-	for _, t := range p.tools {
-		if t.Answer != nil && t.Answer.Result != nil {
-			out = append(out, t.Name)
+// OtherTools are the tools that agents of the recorded run had and that are neither Troupe's nor of MCP servers: a client
+// carried them out.
+func (p *Player) OtherTools(known func(name string) bool) (out []string) {
+	for _, a := range p.agents {
+		for _, name := range a.agent.Tools {
+			if !known(name) && !strings.HasPrefix(name, "mcp__") && !slices.Contains(out, name) {
+				out = append(out, name)
+			}
 		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return out
 }
 
 // ServerTools are the tools of MCP servers that agents of the recorded run had, and the types of agent that had them by
