@@ -424,8 +424,8 @@ func (p *Player) count() {
 // ErrNotRecorded is a tool call for which the recording has no result.
 var ErrNotRecorded = errors.New("the recording has no result for this call")
 
-// OtherTools are the tools that agents of the recorded run had and that are neither Troupe's nor of MCP servers: a client
-// carried them out.
+// OtherTools are the tools that agents of the recorded run had and that are neither Troupe's nor of MCP servers: a
+// client carried them out.
 func (p *Player) OtherTools(known func(name string) bool) (out []string) {
 	for _, a := range p.agents {
 		for _, name := range a.agent.Tools {
