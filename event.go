@@ -278,6 +278,8 @@ type RequestAnswered struct {
 	Note        string      `json:"note,omitempty"`
 	Rule        string      `json:"rule,omitempty"`   // what was granted beyond this call
 	Said        []Said      `json:"said,omitempty"`   // of a question
+	Result      *Carried    `json:"result,omitempty"` // of a tool that a client carries out
+	Once        string      `json:"once,omitempty"`   // the key under which it was sent
 	Mode        Mode        `json:"mode,omitempty"`   // of an approved plan
 	Mail        MailID      `json:"mail,omitempty"`   // the mail that brought it; "" if a deadline did
 	Caller      *Caller     `json:"caller,omitempty"` // who answered; nil: a rule or a deadline did
@@ -293,7 +295,7 @@ func (b RequestAnswered) Answer() *Answer {
 	return &Answer{
 		Request: b.ID, Coord: Coord{Reply: b.Reply, Call: b.Call}, By: b.By, Effect: b.Effect, Note: b.Note,
 		Rule: b.Rule,
-		Said: b.Said, Mode: b.Mode, Auto: b.Auto, Lead: b.Lead,
+		Said: b.Said, Result: b.Result, Once: b.Once, Mode: b.Mode, Auto: b.Auto, Lead: b.Lead,
 	}
 }
 

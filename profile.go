@@ -16,7 +16,7 @@ type Profile struct {
 	Description string `json:"description"`      // when to use it, for whoever chooses
 	Source      string `json:"source,omitempty"` // "built-in", or the file it was read from
 	Prompt      string `json:"prompt"`           // system prompt
-	// Tools are the names offered, sorted.
+	// Tools are the names offered, sorted, those behind all others that a client of the API carries out.
 	Tools []string `json:"tools"`
 	// Deferred are names of tools that are not offered, and that it calls through another tool.
 	Deferred []string `json:"deferred,omitempty"`

@@ -1,6 +1,7 @@
 package troupe
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -30,13 +31,16 @@ const (
 	RequestBackground RequestKind = "background" // may agents in the background have these rules?
 	RequestQuestion   RequestKind = "question"   // which of these, or in your own words?
 	RequestPlan       RequestKind = "plan"       // shall this plan be carried out?
+	RequestTool       RequestKind = "tool"       // what comes of this call, which a client of the API carries out?
 )
 
 // MostTold is how many wishes of a command are told in the sentence that says why it is asked about; more are listed.
 const MostTold = 5
 
-// OfAgent reports whether an agent itself puts the request to a person: no rule, mode or hook answers it.
-func (k RequestKind) OfAgent() bool { return k == RequestQuestion || k == RequestPlan }
+// OfAgent reports whether an agent itself puts the request to a person or a client: no rule, mode or hook answers it.
+func (k RequestKind) OfAgent() bool {
+	return k == RequestQuestion || k == RequestPlan || k == RequestTool
+}
 
 // Midway reports whether the call that it is about is under way while it is open.
 func (b RequestBody) Midway() bool { return b.Server != "" }
@@ -79,6 +83,8 @@ type RequestBody struct {
 	Action string `json:"action"`
 	// Until is when it is denied if it has no answer by then; zero: it waits for ever.
 	Until time.Time `json:"until,omitzero"`
+	// Input is that of the call, for a request of kind tool.
+	Input json.RawMessage `json:"input,omitempty"`
 	// Questions are what a request of kind question asks.
 	Questions []Question `json:"questions,omitempty"`
 	// Server is the MCP server that asks them, in the middle of the call; "": the agent does. That call is under way
@@ -157,6 +163,10 @@ type Answer struct {
 	Rule string `json:"rule,omitempty"`
 	// Said answers a request of kind question: what was said to each of its questions, in their order.
 	Said []Said `json:"said,omitempty"`
+	// Result answers a request of kind tool: what came of the call.
+	Result *Carried `json:"result,omitempty"`
+	// Once is the key under which it was sent, as no other caller can have it; "": it had none.
+	Once string `json:"once,omitempty"`
 	// Mode is the one in which an approved plan is carried out; "" is the one before it.
 	Mode Mode `json:"mode,omitempty"`
 	// Auto: the model of mode auto gave it. It counts for as long as the gate leaves the call to that model.

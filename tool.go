@@ -23,6 +23,8 @@ type ToolFacts struct {
 	Holder   Holder
 	// Background: a call may ask to go on in the background.
 	Background bool
+	// Client: a client of the API carries its calls out. Only trees that were begun with it have it.
+	Client bool
 	// Argument is what stands in the parentheses of rules about the tool.
 	Argument Argument
 	// Like names the tool whose rules hold for this one too: Read for Grep.
@@ -134,6 +136,8 @@ type Access struct {
 	URL string `json:"url,omitempty"`
 	// Ask is why a person has to say yes to the call, whatever a mode or a rule allows; "": nobody has to.
 	Ask string `json:"ask,omitempty"`
+	// Client: a client of the API carries the call out, elsewhere, if it wants to.
+	Client bool `json:"client,omitempty"`
 	// Unconfined: what the call has done is done on this machine and outside of the sandbox.
 	Unconfined bool `json:"unconfined,omitempty"`
 }

@@ -22,8 +22,8 @@ const (
 // which a session that goes on keeps unless they are given anew. What an answer gave the session, or its agents in
 // the background, is theirs for as long as they live, in whatever process. What was written into settings besides holds
 // as long as it stands there.
-func (a *App) authority(tools *gate.Tools, b wire.Begin, p *policy, before *troupe.Authority) (troupe.Authority,
-	[]string, error) {
+func (a *App) authority(tools *gate.Tools, b wire.Begin, p *policy, before *troupe.Authority,
+	own []string) (troupe.Authority, []string, error) {
 	rules, err := a.rules(p, b.Cwd)
 	if err != nil {
 		return troupe.Authority{}, nil, err
@@ -68,7 +68,9 @@ func (a *App) authority(tools *gate.Tools, b wire.Begin, p *policy, before *trou
 	for _, rule := range out.Rules {
 		if _, err := tools.ParseRule(rule); err != nil {
 			warnings = append(warnings, err.Error())
-		} else if text := unknownTool(tools, rule); text != "" {
+		} else if text := unknownTool(tools, rule); text != "" && !slices.ContainsFunc(own, func(name string) bool {
+			return strings.EqualFold(name, strings.TrimSpace(rule.Text))
+		}) {
 			warnings = append(warnings, text)
 		}
 	}

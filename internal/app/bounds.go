@@ -45,10 +45,10 @@ func boundedBy(c troupe.Caller, rules []troupe.Rule, source string) {
 	}
 }
 
-// authorityFor is what a root is granted by the caller.
-func authorityFor(a bound, tools *gate.Tools, b wire.Begin, p *policy, before *troupe.Authority) (troupe.Authority,
-	[]string, error) {
-	out, warnings, err := a.app.authority(tools, b, p, before)
+// authorityFor is what a root is granted by the caller. Own are names of tools that only its tree has.
+func authorityFor(a bound, tools *gate.Tools, b wire.Begin, p *policy, before *troupe.Authority,
+	own ...string) (troupe.Authority, []string, error) {
+	out, warnings, err := a.app.authority(tools, b, p, before, own)
 	if len(b.Allow) > 0 { // else those are of the ones that it was begun with
 		boundedBy(a.caller, out.Rules, sourceAllow)
 	}

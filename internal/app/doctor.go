@@ -125,7 +125,7 @@ func (a machine) checkFolder(ctx context.Context, c *wire.Diagnosis, cwd string)
 	if err != nil {
 		return err
 	}
-	_, warnings, err := a.app.authority(gate.NewTools(known.Facts()), wire.Begin{Cwd: cwd}, p, nil)
+	_, warnings, err := a.app.authority(gate.NewTools(known.Facts()), wire.Begin{Cwd: cwd}, p, nil, nil)
 	if err != nil {
 		return err
 	}

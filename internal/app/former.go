@@ -31,8 +31,8 @@ func broughtIn(types profile.Set) (out []formerServer) {
 }
 
 // remember takes over what earlier runs of the tree have defined and this one does not: types that its agents were told
-// of, and servers that agents were born with. What a project brought counts only while that is trusted, and what runs a
-// file of the folder not at all: nothing has protected that since no definition names it.
+// of, and tools of servers and of the client that agents were born with. What a project brought counts only while that
+// is trusted, and what runs a file of the folder not at all: nothing has protected that since no definition names it.
 func (p *profiles) remember(before definitions, trusted bool) {
 	why := func(f formerServer) string {
 		if f.Scope == profile.ScopeProject && !trusted {
@@ -46,6 +46,7 @@ func (p *profiles) remember(before definitions, trusted bool) {
 	p.Types = p.Types.Or(before.Types.Refusing(func(d profile.Definition, server entry.Entry) string {
 		return why(formerServer{Source: d.Source, Scope: d.Scope, Server: server})
 	}))
+	p.Clients = before.Clients
 	now := broughtIn(p.Types)
 	for _, f := range append(broughtIn(before.Types), before.Former...) { // the newest first
 		same := func(o formerServer) bool {

@@ -86,6 +86,7 @@ func (e *engine) lookAtServers(ctx context.Context, a *App, p *profiles, from *p
 	if player := a.models.player; player != nil {
 		tools, byName := player.ServerTools()
 		e.servers.Played(cwd, tools, byName)
+		p.Clients = playedClients(player, e.tools.Set)
 		return nil
 	}
 	line := []gate.Layer{e.tools.gate.LayerOf(profile.Main, troupe.Profile{Sandbox: p.definition(kind).Sandbox},
@@ -144,7 +145,8 @@ func (p *profiles) withServers() session.Roles {
 	if p.servers == nil {
 		return p
 	}
-	return withServers{p, p.servers.Open(p.Cwd, replayTools(p.tools.Set, p.models.player), p.refs, p.played())}
+	return withServers{p, p.servers.Open(p.Cwd,
+		replayTools(withClients(p.tools.Set, p.Clients), p.models.player), p.refs, p.played())}
 }
 
 // played is what a replay does to the tools of servers; nil: nothing is played.
@@ -169,11 +171,11 @@ func (p *profiles) definition(kind string) profile.Definition {
 	return d
 }
 
-// ofServers are the tools that an agent of a type has of MCP servers. One that its definition names and that is not
-// to be had is an error: the agent would begin without what it is for.
-func (p *profiles) ofServers(d profile.Definition) ([]troupe.ToolFacts, error) {
+// ofTree are the tools that an agent of a type has of MCP servers, and of the client that began the tree. One of a
+// server that its definition names and that is not to be had is an error: the agent would begin without what it is for.
+func (p *profiles) ofTree(d profile.Definition) ([]troupe.ToolFacts, error) {
 	known, have, err := p.serversOf(d)
-	return known.Facts(have), err
+	return append(known.Facts(have), p.clientFacts()...), err
 }
 
 // settle has a profile hold what of its servers it is told by name alone.
@@ -181,6 +183,7 @@ func (p *profiles) settle(d profile.Definition, out troupe.Profile, err error) (
 	if err == nil {
 		known, have, _ := p.serversOf(d) // it is not born without those that it needs
 		known.Settle(&out, have, p.models.Window(out.Model))
+		p.clientsLast(&out)
 		if note := p.models.lessEffort(out.Model, out.Effort); note != "" {
 			out.Notes = append(out.Notes, note)
 		}

@@ -120,6 +120,8 @@ type definitions struct {
 	Former []formerServer `json:"former,omitempty"`
 	// Cwd is the folder whose MCP servers hold.
 	Cwd string `json:"cwd,omitempty"`
+	// Clients are the tools that the client carries out which began the tree.
+	Clients []troupe.ClientTool `json:"clients,omitempty"`
 	// Workflows are those that agents may start.
 	Workflows []keptWorkflow `json:"workflows,omitempty"`
 }
@@ -231,6 +233,10 @@ func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin, ahead *ahead) 
 	if err != nil {
 		return nil, nil, err
 	}
+	clients, err := clientTools(tools, a.Mask, b.Tools)
+	if err != nil {
+		return nil, nil, err
+	}
 	hooks, odd := p.hooksIn(b.Cwd, set, p.hookedSkills(files.skills))
 	for _, o := range odd {
 		if o.Note {
@@ -257,7 +263,7 @@ func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin, ahead *ahead) 
 		effort: p.settings.Effort,
 		definitions: definitions{Types: set, Depth: p.settings.Agents.MaxDepth, Limits: limits,
 			Most: p.settings.Agents.EachTurns, Hooks: thatCount(hooks), Cwd: b.Cwd,
-			Workflows: keptWorkflows(a.dirs, b.Cwd)},
+			Workflows: keptWorkflows(a.dirs, b.Cwd), Clients: clients},
 	}, told, nil
 }
 
@@ -349,7 +355,7 @@ func (p *profiles) main(b wire.Begin, model string) (troupe.Profile, error) {
 				Code: troupe.ExitUsage, Err: err}
 		}
 	}
-	more, err := p.ofServers(d)
+	more, err := p.ofTree(d)
 	if err != nil {
 		return troupe.Profile{}, &troupe.UserError{Problem: err.Error(), Code: troupe.ExitUsage, Err: err}
 	}
@@ -422,7 +428,7 @@ func (p *profiles) Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profi
 			return troupe.Profile{}, err
 		}
 	}
-	more, err := p.ofServers(d)
+	more, err := p.ofTree(d)
 	if err != nil {
 		return troupe.Profile{}, err
 	}
@@ -466,7 +472,7 @@ func (p *profiles) Fork(of troupe.Profile, sp troupe.Spawn) troupe.Profile {
 func (p *profiles) Workers(allowed func(kind string) bool) string {
 	own := p.tools.offer(false, false)
 	return profile.Workers(p.kinds(), func(d profile.Definition) []troupe.ToolFacts {
-		more, err := p.ofServers(d)
+		more, err := p.ofTree(d)
 		if err != nil {
 			return own // it is not to be had, and says so when it is started
 		}

@@ -325,7 +325,7 @@ func (s *recorder) write(e troupe.Event) error {
 		}
 		at := troupe.Coord{Reply: b.Reply, Call: b.Call}
 		s.answers[at] = &troupe.Answer{Coord: at, By: b.By, Effect: b.Effect, Note: b.Note, Rule: b.Rule,
-			Said: b.Said, Mode: b.Mode, Auto: b.Auto}
+			Said: b.Said, Result: b.Result, Mode: b.Mode, Auto: b.Auto}
 	case troupe.AutoJudged:
 		s.verdicts[troupe.Coord{Reply: b.Reply, Call: b.Call}] = &b.Verdict
 	case troupe.ToolStarted:

@@ -103,6 +103,9 @@ func (a requests) show(r store.Reader, q troupe.Request) (wire.Request, error) {
 		Since:  q.Opened.UTC(), Until: q.Until.UTC(), Calls: 1 + len(q.With),
 		Wants: q.Wants, Output: q.Output, Folder: s.Cwd, Questions: q.Questions, Server: q.Server,
 	}
+	if q.Kind == troupe.RequestTool {
+		w.Input, w.Call = q.Input, &q.Coord
+	}
 	if s.Workspace.Kind.Made() {
 		w.Worktree, w.WorktreeName = s.Workspace.Folder, s.Workspace.Name
 	}
@@ -129,16 +132,18 @@ func (a requests) Answer(ctx context.Context, id string, ans wire.Answer) error 
 		q, err = openRequest(r, id)
 		if err == nil {
 			req, err = a.show(r, q)
+		} else if isNotFound(err) {
+			err = a.again(r, id, ans, err)
 		}
 		return err
 	})
-	if err != nil {
+	if err != nil || q.ID == "" {
 		return err
 	}
 	if err := a.maySteer(ctx, q.Root); err != nil { // a no has words too, and sets the session going
 		return err
 	}
-	if ans.Allow {
+	if ans.Allow && q.Kind != troupe.RequestTool { // what a client carries out is done elsewhere
 		if err := a.mayAnswer(ctx, q); err != nil {
 			return err
 		}
@@ -150,6 +155,12 @@ func (a requests) Answer(ctx context.Context, id string, ans wire.Answer) error 
 	}
 	if answer.Said, err = a.said(q, ans); err != nil {
 		return err
+	}
+	if answer.Result, answer.Effect, err = a.carried(q, ans, answer.Effect); err != nil {
+		return err
+	}
+	if ans.Once != "" {
+		answer.Once = a.caller.Key(ans.Once)
 	}
 	if answer.Mode, err = modeFor(q, ans); err != nil {
 		return err
@@ -176,6 +187,12 @@ func (a requests) Answer(ctx context.Context, id string, ans wire.Answer) error 
 	})
 	_, err = a.post(ctx, req.Root, func(tx store.Tx) ([]troupe.Mail, error) {
 		_, err := openRequest(tx, req.ID) // another answer may have come first
+		if isNotFound(err) {
+			return nil, a.again(tx, req.ID, ans, err)
+		}
+		if err == nil && q.Kind == troupe.RequestTool {
+			err = a.inTime(tx, q)
+		}
 		return out, err
 	})
 	if err == nil && answer.Rule != "" && ans.Always {

@@ -153,6 +153,7 @@ func fixedAtBirth(b wire.Begin) error {
 	}{
 		{b.Agent != "", "the agent"}, {b.Name != "", "the name"}, {b.MaxTurns > 0, "the limit of turns"},
 		{b.MaxMS > 0, "the limit of time"}, {b.Team != nil, "the team"},
+		{b.Tools != nil, "the tools that the client carries out"},
 		{b.AppendText != "", "what is appended to the system prompt"},
 		{b.Worktree != nil, "the worktree that it works in"}, {b.Workspace != "", "where it works"},
 	} {
@@ -244,7 +245,7 @@ func (a runs) changes(ctx context.Context, tools *gate.Tools, b wire.Begin, p *p
 	if err := a.checkPrice(b, full); err != nil {
 		return authority, nil, err
 	}
-	authority, more, err := authorityFor(a.bound, tools, b, p, &st.Authority)
+	authority, more, err := authorityFor(a.bound, tools, b, p, &st.Authority, st.Profile.Tools...)
 	if err != nil {
 		return authority, nil, err
 	}

@@ -170,7 +170,7 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 		return begun, err
 	}
 	profiles.tree = id
-	authority, warnings, err := authorityFor(a.bound, e.tools.gate, b, p, nil)
+	authority, warnings, err := authorityFor(a.bound, e.tools.gate, b, p, nil, profiles.clientNames()...)
 	if err != nil {
 		return begun, err
 	}
@@ -178,6 +178,9 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 		cmp.Or(b.Agent, profile.Main), authority)...)
 	main, err := a.mainProfile(profiles, p, b, model)
 	if err != nil {
+		return begun, err
+	}
+	if err := profiles.hasClients(main); err != nil {
 		return begun, err
 	}
 	name := title(b.Prompt)

@@ -33,7 +33,8 @@ func TestScriptsPostgres(t *testing.T) {
 		"undo undo_merge worktree_auto worktree_enter worktree_handback worktree_unbrought worktrees") {
 		files = append(files, filepath.Join("testdata", "script", name+".txtar"))
 	}
-	for _, name := range []string{"killed", "home", "workers", "schedule", "webhook", "notify", "stored_agents"} {
+	for _, name := range []string{"killed", "home", "workers", "schedule", "webhook", "notify", "stored_agents",
+		"client_tools"} {
 		files = append(files, filepath.Join("testdata", "postgres", name+".txtar"))
 	}
 	var n atomic.Int64

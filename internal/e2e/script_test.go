@@ -65,7 +65,7 @@ func runScripts(t *testing.T, p testscript.Params, more func(*testscript.Env)) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": cmdExits, "json": cmdJSON, "save": cmdSave, "put": cmdPut, "start": cmdStart, "await": cmdAwait,
 			"signal": cmdSignal, "ends": cmdEnds, "audit": cmdAudit, "noprocesses": cmdNoProcesses, "size": cmdSize,
-			"hear": cmdHear, "deliver": cmdDeliver, "receive": cmdReceive,
+			"hear": cmdHear, "call": cmdCall, "deliver": cmdDeliver, "receive": cmdReceive,
 			"received": cmdReceived,
 		},
 	})

@@ -65,6 +65,7 @@ type hits struct {
 	via                       *troupe.ToolFacts // the tool that it is made through; nil: none
 	askWhy                    string            // why the call itself wants a person's yes; "" if it does not
 	unconfined                bool              // it is done outside of the sandbox
+	client                    bool              // a client of the API carries it out
 	// why no answer lets it write what it would write, and what says so; "" if one may
 	closedWhy, closedBy string
 }
@@ -86,7 +87,8 @@ func newCall(q *Query) call {
 		secrets: secrets{hidden: notOfOthers(q.Scratchpad, q.Hidden), bound: q.Bound, exist: q.HiddenFiles},
 		hits: hits{judged: q.Judged,
 			plan: PlanOf(q.Chain), strips: strips(q.Chain), askWhy: q.Access.Ask,
-			memory: q.Chain[len(q.Chain)-1].Memory, via: q.via, unconfined: q.Access.Unconfined},
+			memory: q.Chain[len(q.Chain)-1].Memory, via: q.via, unconfined: q.Access.Unconfined,
+			client: q.Access.Client},
 	}
 	// What a repository's settings have git run is confined with git, if there is a sandbox.
 	c.shell.text, c.shell.safeGit = q.Access.Command, q.SafeGit || slices.Contains(q.Levels, troupe.LevelWorkspace)

@@ -127,9 +127,11 @@ func allowRule(v *view) (troupe.Effect, bool) {
 }
 
 // declared allows what says of itself that it only reads, within the session's folders. What
-// goes to the network by itself changes nothing here and tells somebody there.
+// goes to the network by itself changes nothing here and tells somebody there. What is put before a client of the API
+// does nothing by itself: whoever answers decides.
 func declared(v *view) (troupe.Effect, bool) {
-	return troupe.Allow, v.call.class == troupe.ClassRead && v.call.inside && v.call.url == ""
+	return troupe.Allow, v.call.class == troupe.ClassRead && v.call.inside && v.call.url == "" ||
+		v.call.client && !v.outside()
 }
 
 // readOnlyRun lets a command run where it can change nothing. Where no kernel confines it,
@@ -193,7 +195,12 @@ func (t *Tools) Decide(q Query) troupe.Decision {
 			Why: "this call came without the authority that it runs under",
 		}
 	}
-	if why := withheld(q.Chain, t.Facts(q.Tool)); why != "" {
+	facts := t.Facts(q.Tool)
+	if q.Access.Client { // only the tree knows such a tool
+		known := *facts
+		known.Client, facts = true, &known
+	}
+	if why := withheld(q.Chain, facts); why != "" {
 		return troupe.Decision{
 			Effect: troupe.Deny, Step: StepProfile, Why: nameOf(q.Chain[len(q.Chain)-1].Agent) + " " + why,
 		}

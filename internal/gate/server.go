@@ -19,7 +19,10 @@ func (l *Layer) offers(tool string) bool {
 	})
 }
 
-// outside: the call has a server do something that this line's own commands could not. The server is shared by the
-// tree and stands outside the sandbox of an agent that only reads, so no mode gives its tools to that one: a rule
-// that names them can.
-func (v *view) outside() bool { return isServer(v.call.tool) && v.bound == troupe.LevelReadOnly }
+// outside: the call has a server, or a client of the API, do something that this line's own commands could not. Both
+// stand outside the sandbox of an agent that only reads, so no mode gives their tools to that one: a rule that names
+// them can.
+func (v *view) outside() bool {
+	elsewhere := isServer(v.call.tool) || v.call.client && v.call.class > troupe.ClassRead
+	return elsewhere && v.bound == troupe.LevelReadOnly
+}

@@ -74,15 +74,15 @@ func steers(l *Layer, tool *troupe.ToolFacts) bool {
 	}
 }
 
-// inBackground: tools that a session has for which nobody waits. Those of MCP servers pass:
-// whoever set up the server answers for them. So does Agent: births have limits of their own,
+// inBackground: tools that a session has for which nobody waits. Those of MCP servers and of API clients pass:
+// whoever set up the server, or began with the tool, answers for them. So does Agent: births have limits of their own,
 // and whoever may have no agents is told why.
 func inBackground(l *Layer, tool *troupe.ToolFacts) bool {
 	switch tool.Holder {
 	case troupe.BuiltInTypes, troupe.NamedAgents:
 		return false
 	case rule.UnknownHolder:
-		return strings.HasPrefix(tool.Name, rule.MCPPrefix)
+		return strings.HasPrefix(tool.Name, rule.MCPPrefix) || tool.Client
 	default:
 		return !steers(l, tool)
 	}
@@ -108,6 +108,13 @@ func withheld(chain []Layer, tool *troupe.ToolFacts) string {
 			why += ": " + f.why + " (filter " + f.name + ")"
 		}
 		return why
+	}
+	if tool.Client {
+		for i := range chain[:len(chain)-1] {
+			if above := &chain[i]; above.Offered != nil && !slices.Contains(above.Offered, tool.Name) {
+				return "does not have the tool " + tool.Name + ": " + nameOf(above.Agent) + " does not have it either"
+			}
+		}
 	}
 	return ""
 }

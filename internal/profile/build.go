@@ -65,7 +65,7 @@ func (b *builder) field(f front.Field) {
 		b.toolsLine(f, twice)
 	case keyWithout:
 		list := readWithout(f.Value, b.tools)
-		b.def.Without = sorted(append(b.def.Without, list.names...))
+		b.def.Without = sorted(slices.Concat(b.def.Without, list.names, list.missing))
 		b.toolProblems(f, list)
 		b.noTools = b.noTools || list.all
 	case keyPrompt:

@@ -39,7 +39,7 @@ type Definition struct {
 	// Missing are names on its tools line that are no tools here. With no others than these it cannot be
 	// started: it was meant to have some.
 	Missing []string `json:"missing,omitempty"`
-	// Without are tools it does not get even so, sorted.
+	// Without are tools it does not get even so, sorted; names that are no tools here, too.
 	Without []string `json:"without,omitempty"`
 	// Reads: it gets no tool that changes files, and its commands only read.
 	Reads bool `json:"reads,omitempty"`
@@ -239,6 +239,7 @@ func (d Definition) turns(at Place, asked int) int {
 // wishes Model and MaxTurns count here. A model that the birth asks for and that is not to be had is an
 // error; one that only the definition names is replaced by the parent's, which a note says.
 func (d Definition) Resolve(at Place, s troupe.Spawn) (troupe.Profile, error) {
+	d = d.namingClients(at.Offer)
 	if none := d.noneOf(at.Offer); none != "" {
 		return troupe.Profile{}, fmt.Errorf("%s: %s", d.Source, none)
 	}
@@ -302,6 +303,21 @@ func (d Definition) Resolve(at Place, s troupe.Spawn) (troupe.Profile, error) {
 	return p, nil
 }
 
+// namingClients is the type with those of its tools that a client carries out. Its tools line is read before it is
+// known which those are.
+func (d Definition) namingClients(offer []troupe.ToolFacts) Definition {
+	for _, tool := range offer {
+		if tool.Client && !d.All && among(d.Missing, tool.Name) {
+			d.Tools = sorted(append(slices.Clip(d.Tools), tool.Name))
+		}
+	}
+	return d
+}
+
+func among(words []string, name string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, name) })
+}
+
 // asMember are the tools that agents of this type have besides as members of a team: to write to its others, to share
 // its board, and to start agents that they wait for. What the definition takes away stays away.
 func (d Definition) asMember(offer []troupe.ToolFacts, team string) (more []string) {
@@ -334,13 +350,14 @@ func (d Definition) Holds(tool troupe.ToolFacts) (has bool, why string) {
 		return false, "agents have it where their result has a schema"
 	case !d.Vocabulary.Has(tool):
 		return false, "its definition has another vocabulary for agents of its own"
-	case slices.Contains(d.Without, tool.Name):
+	case slices.Contains(d.Without, tool.Name), tool.Client && among(d.Without, tool.Name):
 		return false, "disallowedTools names it"
 	case namesServer(d.Without, tool.Name):
 		return false, "disallowedTools names its server"
 	case keepsOfServer(d.Without, tool.Name):
 		return false, "disallowedTools names tools of its server, which may come later"
-	case d.Reads && (tool.Class == troupe.ClassEdit || strings.HasPrefix(tool.Name, serverPrefix)):
+	case d.Reads && (tool.Class == troupe.ClassEdit || strings.HasPrefix(tool.Name, serverPrefix) ||
+		tool.Client && tool.Class > troupe.ClassRead):
 		return false, "it takes the place of a built-in agent that only reads"
 	case !d.All && (slices.Contains(d.Tools, tool.Name) || namesServer(d.Tools, tool.Name)):
 		return true, "tools names it"

@@ -224,7 +224,7 @@ func (a *actor) inputs() turn.Inputs {
 			told, ok := a.tasks.told[id]
 			return ok && (told || !now)
 		},
-		Schedule: a.h.d.Tools.Schedule,
+		Schedule: scheduleOf(a),
 		Settings: a.tree.settings(),
 		Taken:    a.taken,
 		Window:   a.h.d.Models.Window(a.st.Session.Model),

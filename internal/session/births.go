@@ -244,7 +244,9 @@ func (bs *births) role(sp troupe.Spawn) (b fleet.Birth, err error) {
 		return b, err
 	}
 	b.Profile.Effort = cmp.Or(b.Profile.Effort, bs.a.st.Profile.Effort)
-	b.Offer, err = bs.a.h.offer(toolsOf(bs.a, &b.Profile), b.Profile.Tools)
+	tools := toolsOf(bs.a, &b.Profile)
+	withoutClients(&b.Profile, &bs.a.st.Profile, tools)
+	b.Offer, err = bs.a.h.offer(tools, b.Profile.Tools)
 	return b, err
 }
 

@@ -481,7 +481,7 @@ func (cs *calls) askJudge(ctx context.Context, calls []int) (rest []int) {
 	var ask []func(context.Context) judgement
 	for _, i := range calls {
 		c := cs.candidate(i)
-		if t, ok := cs.a.h.d.Tools.Find(c.call.Name); ok && t.Intent != nil {
+		if t, ok := toolsOf(cs.a, &cs.a.st.Profile).Find(c.call.Name); ok && t.Intent != nil {
 			access, err := t.Access(c.env(), c.call.Input)
 			c.access = &access
 			if d, _ := c.decide(access); err == nil && c.needsJudge(d) {

@@ -64,7 +64,9 @@ func (n newTeam) member(m troupe.NewMember, at troupe.Coord) (fleet.Birth, error
 		return b, err
 	}
 	b.Profile.Effort = cmp.Or(b.Profile.Effort, root.Profile.Effort)
-	if b.Offer, err = h.offer(rolesOf(n.roles).tools(h, &b.Profile), b.Profile.Tools); err != nil {
+	tools := rolesOf(n.roles).tools(h, &b.Profile)
+	withoutClients(&b.Profile, &root.Profile, tools)
+	if b.Offer, err = h.offer(tools, b.Profile.Tools); err != nil {
 		return b, err
 	}
 	b.Authority = authorityOf(h, root.Root, at, sp, b.Profile)

@@ -153,7 +153,9 @@ func (rs *requests) noteRequest(i int, b troupe.RequestBody) error {
 	if wait <= 0 && b.Lead == troupe.LeadMay {
 		wait = leadWait
 	}
-	b.Until = rs.a.h.d.Now().Add(wait)
+	if b.Until.IsZero() {
+		b.Until = rs.a.h.d.Now().Add(wait)
+	}
 	err := rs.a.stage(troupe.RequestOpened{ID: rs.a.st.NextRequest(i), Reply: c.Reply, Call: c.Index, RequestBody: b})
 	if err != nil || b.Lead == "" {
 		return err
@@ -211,7 +213,8 @@ func (rs *requests) answer(i int, ans troupe.Answer, mail troupe.MailID,
 	return troupe.RequestAnswered{
 		ID: c.Request.ID, RequestKind: c.Request.Kind, Reply: c.Reply, Call: c.Index, By: ans.By, Effect: effect,
 		Note: ans.Note, Rule: ans.Rule,
-		Said: ans.Said, Mode: ans.Mode, Mail: mail, Caller: by, Auto: ans.Auto, Lead: ans.Lead,
+		Said: ans.Said, Result: ans.Result, Once: ans.Once, Mode: ans.Mode, Mail: mail, Caller: by, Auto: ans.Auto,
+		Lead: ans.Lead,
 	}
 }
 

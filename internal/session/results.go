@@ -20,7 +20,7 @@ func (hk *hooking) after() (out []int) {
 		if result == nil || result.Denied != nil || hk.told[troupe.Coord{Reply: c.Reply, Call: c.Index}] {
 			continue
 		}
-		if t, ok := hk.a.h.d.Tools.Find(c.Name); !ok || t.Intent == nil && result.Task == nil {
+		if t, ok := toolsOf(hk.a, &hk.a.st.Profile).Find(c.Name); !ok || t.Intent == nil && result.Task == nil {
 			continue
 		}
 		if h.Due(hk.ofResult(i)) {
@@ -40,7 +40,8 @@ func (hk *hooking) ofResult(i int) troupe.HookMoment {
 	}
 	// No more of the session is looked at than this takes: it is asked before each step.
 	at := candidate{call: *c, snapshot: &snapshot{h: hk.a.h, tree: hk.a.tree, self: hk.a.st.Session}}
-	if t, ok := hk.a.h.d.Tools.Find(c.Name); ok && t.Intent != nil { // which looks at nothing but the input
+	// which looks at nothing but the input
+	if t, ok := toolsOf(hk.a, &hk.a.st.Profile).Find(c.Name); ok && t.Intent != nil {
 		if a, err := t.Access(at.env(), c.Input); err == nil {
 			at.access = &a
 		}

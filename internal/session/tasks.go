@@ -322,8 +322,10 @@ func (ts *tasks) waitsForUs(id troupe.TaskID) bool {
 // everything that belongs to it, or not at all.
 func (cs *calls) carryOut(ctx context.Context, i int, intent troupe.Intent) error {
 	c := cs.a.st.Calls[i]
-	t, _ := cs.a.h.d.Tools.Find(c.Name) // it was decoded, so it is there
+	t, _ := toolsOf(cs.a, &cs.a.st.Profile).Find(c.Name) // it was decoded, so it is there
 	switch in := intent.(type) {
+	case troupe.AskClient:
+		return cs.a.requests.askClient(i, t, in)
 	case troupe.AskUser:
 		return cs.a.requests.askUser(i, t, in)
 	case troupe.EnterPlan:
@@ -352,7 +354,7 @@ func (cs *calls) carryOut(ctx context.Context, i int, intent troupe.Intent) erro
 		return cs.a.place.enter(ctx, c, in)
 	case troupe.ExitWorktree:
 		return cs.a.place.exit(ctx, i)
-	case troupe.Spawn, troupe.AskUser, troupe.EnterPlan, troupe.ExitPlan:
+	case troupe.Spawn, troupe.AskUser, troupe.EnterPlan, troupe.ExitPlan, troupe.AskClient:
 	}
 	return fmt.Errorf("%s: an intent of type %T is not carried out here", c.Name, intent)
 }

@@ -294,6 +294,9 @@ func (h *Hub) maskRequest(b troupe.RequestBody) troupe.RequestBody {
 			"know what stands there"
 	}
 	b.Action, b.Output = action, h.d.Mask(b.Output)
+	if b.Input != nil {
+		b.Input = maskedJSON(h.d.Mask, b.Input)
+	}
 	b.Questions = h.maskQuestions(b.Questions)
 	return b
 }

@@ -48,6 +48,7 @@ func TestPlantedBugs(t *testing.T) {
 		"messages are encoded in another way by each process":      restless,
 		"an answer is taken for another call":                      onSend(otherCall),
 		"a no is taken for a yes":                                  onSend(func(m troupe.Mail) { yes(m.Answer) }),
+		"what a client carried out is another result":              onSend(otherResult),
 		"a rule is granted wider than it was shown":                onSend(func(m troupe.Mail) { widen(m.Rule) }),
 		"leave for one run is leave for those after it":            onGuard(&lenient{}),
 		"what was asked about is let before the answer":            asksAndRuns,
@@ -602,5 +603,12 @@ func (g *sloppy) Enter(provider string, ready func()) (bool, func()) {
 func (g *sloppy) Leave(provider string, err error) {
 	if g.forgets || err == nil {
 		g.Governor.Leave(provider, err)
+	}
+}
+
+// otherResult has a client say something else.
+func otherResult(m troupe.Mail) {
+	if m.Answer != nil && m.Answer.Result != nil {
+		m.Answer.Result = &troupe.Carried{Text: "another"}
 	}
 }

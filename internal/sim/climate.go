@@ -149,7 +149,7 @@ func (c climate) profile(kind string) troupe.Profile {
 			"MergeWorktree",
 			"ExitWorktree", "Read",
 			"SendMessage", "TaskCreate", "TaskOutput", "TaskStop",
-			"TaskUpdate", "TeamCreate", "TeamDelete"},
+			"TaskUpdate", "TeamCreate", "TeamDelete", "Weather"},
 	}
 	switch {
 	case kind != "main":

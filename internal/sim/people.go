@@ -159,6 +159,10 @@ func (w *world) answers(q question) []troupe.Mail {
 	switch q.RequestBody.Kind {
 	case troupe.RequestQuestion:
 		ans.Said = []troupe.Said{{Choices: []string{[]string{"left", "right"}[w.rng.IntN(2)]}}}
+	case troupe.RequestTool:
+		if ans.Effect == troupe.Allow {
+			ans.Result = &troupe.Carried{Text: fmt.Sprintf("what came of %s", q.ID), IsError: w.one(4)}
+		}
 	case troupe.RequestPlan:
 		if w.one(3) {
 			ans.Mode = troupe.ModeAcceptEdits

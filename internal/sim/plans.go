@@ -31,6 +31,8 @@ func (h *watch) answeredInPerson(e troupe.Event, q *troupe.Request, b troupe.Req
 	case b.Mail == "":
 	case q.Kind == troupe.RequestQuestion:
 		res.Answers++
+	case q.Kind == troupe.RequestTool:
+		res.Carried++
 	case b.Effect == troupe.Allow:
 		res.Approved++
 	default:
@@ -42,7 +44,8 @@ func (h *watch) answeredInPerson(e troupe.Event, q *troupe.Request, b troupe.Req
 			q.ID)
 	case b.Mail == "":
 	case said == nil || said.Request != q.ID || said.Effect != b.Effect || said.Mode != b.Mode ||
-		!sameSaid(said.Said, b.Said):
+		!sameSaid(said.Said, b.Said) || (said.Result == nil) != (b.Result == nil) ||
+		said.Result != nil && *said.Result != *b.Result:
 		h.w.broken("session %s: event %d answers %s with %+v; what was said is %+v", e.Session, e.Seq, q.ID, b, said)
 	}
 }

@@ -24,7 +24,7 @@ type Rests struct{ Left, Sleeps, Refused int }
 // questions that one answered, changes of the list, runs of hooks and those that failed. Verdicts are what the model of
 // mode auto said.
 type Agents struct {
-	Verdicts, Approved, Rejected, Answers, Listed, Hooks, HooksFailed int
+	Verdicts, Approved, Rejected, Answers, Carried, Listed, Hooks, HooksFailed int
 	// Messages between agents, and members of teams that were born.
 	Messages, Members int
 	// Runs of agents that may change certain files alone, results that an agent checked, and that a model did.
@@ -43,7 +43,8 @@ func (r Result) Add(o Result) Result {
 		r.Returns + o.Returns, r.Judged + o.Judged, r.Pieces + o.Pieces, r.Behind + o.Behind,
 		Rests{r.Left + o.Left, r.Sleeps + o.Sleeps, r.Refused + o.Refused},
 		Agents{r.Verdicts + o.Verdicts,
-			r.Approved + o.Approved, r.Rejected + o.Rejected, r.Answers + o.Answers, r.Listed + o.Listed,
+			r.Approved + o.Approved, r.Rejected + o.Rejected, r.Answers + o.Answers, r.Carried + o.Carried,
+			r.Listed + o.Listed,
 			r.Hooks + o.Hooks, r.HooksFailed + o.HooksFailed, r.Messages + o.Messages, r.Members + o.Members,
 			r.Bound + o.Bound, r.Verified + o.Verified, r.Handed + o.Handed,
 			r.Begun + o.Begun, r.Workers + o.Workers, r.Led + o.Led},

@@ -83,7 +83,7 @@ func TestSeeds(t *testing.T) {
 		"trees put away": sum.Sleeps, "refusals of trees that sleep": sum.Refused * 4, "judgements": sum.Judged,
 		"verdicts of mode auto": sum.Verdicts * 2,
 		"plans approved":        sum.Approved * 8, "plans rejected": sum.Rejected * 8,
-		"questions answered": sum.Answers * 2,
+		"questions answered": sum.Answers * 2, "tools carried out by a client": sum.Carried * 2,
 		"messages of agents": sum.Messages, "members of teams": sum.Members * 2,
 		"changes of the list": sum.Listed, "hooks": sum.Hooks, "hooks that failed": sum.HooksFailed,
 		"pieces of replies": sum.Pieces, "readers that were behind": sum.Behind,

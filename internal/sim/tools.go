@@ -50,7 +50,9 @@ func (w *world) drawCall(id troupe.SessionID) (name, input string) {
 	if name, input, ok := w.drawTeam(id); ok {
 		return name, input
 	}
-	switch n := w.rng.IntN(28); {
+	switch n := w.rng.IntN(30); {
+	case n >= 28:
+		return "Weather", "{}"
 	case n < 2:
 		return "Read", ""
 	case n < 4:
@@ -123,6 +125,9 @@ func (w *world) drawTask(id troupe.SessionID) string {
 	return string(w.anybody().Session.ID)
 }
 
+// clientTime is how long what a client carries out waits for its answer.
+const clientTime = 90 * time.Second
+
 // tools are a reading tool, two with effects, and the intents.
 func tools(p *process) tool.Set {
 	var out []tool.Descriptor
@@ -148,6 +153,7 @@ func tools(p *process) tool.Set {
 		{Name: "ExitPlanMode", Holder: troupe.Planners},
 		{Name: "EnterWorktree", Class: troupe.ClassRead, Holder: troupe.MainAgent},
 		{Name: "ExitWorktree", Class: troupe.ClassRead, Holder: troupe.MainAgent},
+		troupe.ClientTool{Name: "Weather"}.Facts(),
 	} {
 		out = append(out, tool.Descriptor{ToolFacts: f, Intent: func(input string) (troupe.Intent,
 			error) {
@@ -206,6 +212,8 @@ func intent(name, input string) (troupe.Intent, error) {
 	case "AskUserQuestion":
 		return troupe.AskUser{Questions: []troupe.Question{{Header: "Way", Text: "Which?", Default: "left", Multi: true,
 			Options: []troupe.Option{{Label: "left"}, {Label: "right"}}}}}, nil
+	case "Weather":
+		return troupe.AskClient{Input: []byte("{}"), Deadline: clientTime}, nil
 	case "EnterPlanMode":
 		return troupe.EnterPlan{}, nil
 	case "ExitPlanMode":
@@ -257,6 +265,9 @@ func accessOf(name, input string) troupe.Access {
 		return troupe.Access{Class: troupe.ClassEdit, Writes: []string{file}}
 	case "Bash":
 		return troupe.Access{Class: troupe.ClassExec, Command: strings.Trim(input, "&")}
+	}
+	if name == "Weather" {
+		return troupe.Access{Class: troupe.ClassExec, Client: true}
 	}
 	return troupe.Access{Class: troupe.ClassRead, Reads: []string{"/sim/file"}}
 }

@@ -342,6 +342,9 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 		if b.Lead != "" && want.Equal(e.At) {
 			want = want.Add(leadWait)
 		}
+		if b.RequestBody.Kind == troupe.RequestTool {
+			want = e.At.Add(clientTime)
+		}
 		if !b.Until.Equal(want) {
 			h.w.broken("session %s: the request of event %d waits until %s, and the run was started to wait until %s",
 				id, e.Seq, b.Until, want)

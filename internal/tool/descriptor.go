@@ -64,6 +64,8 @@ func (d Descriptor) Intended(in troupe.Intent) troupe.Access {
 		out.Agent = in.Type
 	case troupe.SendMessage:
 		out.Agent = in.To
+	case troupe.AskClient:
+		out.Client = true
 	}
 	return out
 }
@@ -138,6 +140,7 @@ func (s Set) With(more ...Descriptor) Set {
 	}
 	all := NewSet(append(out, more...)...)
 	h := NewHasher()
+	_, _ = h.Write([]byte(s.stamp))
 	var line []byte
 	for i := range more {
 		line = append(strconv.AppendQuote(line[:0], more[i].Name), ' ')

@@ -48,7 +48,7 @@ func (d *decision) unanswered() (Action, bool) {
 		}
 		calls := append([]int{i}, c.Request.With...)
 		switch {
-		case d.in.Settings.AskFor <= 0 && c.Request.Lead != troupe.LeadMay:
+		case d.in.Settings.AskFor <= 0 && c.Request.Lead != troupe.LeadMay && c.Request.Kind != troupe.RequestTool:
 			return Answer{calls, "this run cannot ask for permission"}, true
 		case !c.Request.Until.IsZero() && !d.in.Now.Before(c.Request.Until):
 			return Answer{calls, "there was no answer in time"}, true

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -114,6 +115,9 @@ type Request struct {
 	Until   time.Time          `json:"until,omitzero"` // denied then, if nobody has answered
 	Running bool               `json:"running"`        // a process waits for the answer
 	Calls   int                `json:"calls"`          // how many calls the answer is for
+	// Input is that of the call that a request of kind tool is about, and Call where it stands in the session's log.
+	Input json.RawMessage `json:"input,omitempty" doc:"Of kind tool: the input of the call"`
+	Call  *troupe.Coord   `json:"call,omitempty" doc:"Of kind tool: the call, by the number of its reply and its place in it"`
 	// Questions are what a request of kind question asks; Action has them as text.
 	Questions []troupe.Question `json:"questions,omitempty"`
 	// Server is the MCP server that asks them; "": the agent does. Without an answer it is declined.
@@ -188,6 +192,10 @@ type Answer struct {
 	Mode troupe.Mode `json:"mode,omitempty"`
 	// Answers are what is said to the questions of a request, one for each in their order: with Allow.
 	Answers []troupe.Said `json:"answers,omitempty"`
+	// Result is what came of the call of a request of kind tool.
+	Result *troupe.Carried `json:"result,omitempty" doc:"Of kind tool: what came of the call; without it, that it was not carried out, for the reason in the note"`
+	// Once is a key of the caller's for this answer.
+	Once string `json:"idempotency_key,omitempty" maxLength:"128" doc:"The same answer of the same caller, made again with the same key, is taken as the first one was"`
 }
 
 // Cost is the bill of a tree.

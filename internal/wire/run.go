@@ -79,6 +79,8 @@ type Role struct {
 	// Workspace is where it works, before what Agent says; "": as that says, or in Worktree.
 	Workspace troupe.WorkspaceKind `json:"workspace,omitempty" enum:"worktree,copy,shared_rw,shared_ro,isolated,empty"`
 	Agents    string               `json:"agents,omitempty"`
+	// Tools are those that whoever begins the session carries out.
+	Tools []ClientTool `json:"tools,omitempty" doc:"Tools that the client carries out: each call of one is a request of kind tool, which is answered with what came of it"`
 	// Team has it lead a team from its birth on.
 	Team *NewTeam `json:"team,omitempty"`
 }

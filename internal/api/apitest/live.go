@@ -67,6 +67,7 @@ func Live(t *testing.T, a api.API, caller troupe.Caller) {
 	l.archive(root)
 	l.child()
 	l.fork()
+	l.carriesOut()
 	l.machine()
 	// What writes was played, or it leaves no event: a new verb has to be put into one of the lists.
 	looks := []string{

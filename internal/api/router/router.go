@@ -378,6 +378,9 @@ func (r *router) SetModel(ctx context.Context, id troupe.SessionID, name string)
 
 func (r *router) Answer(ctx context.Context, id string, ans wire.Answer) error {
 	q, err := r.Request(ctx, id)
+	if errors.Is(err, troupe.ErrNotFound) { // it may have been answered so before, which the log knows
+		return r.API.Answer(ctx, id, ans)
+	}
 	if err != nil {
 		return err
 	}

@@ -292,6 +292,9 @@ func (s serving) Compact(ctx context.Context, id troupe.SessionID, hint string) 
 // Answer answers a request.
 func (s serving) Answer(ctx context.Context, id string, a wire.Answer) error {
 	q, err := s.Request(ctx, id)
+	if errors.Is(err, troupe.ErrNotFound) { // it may have been answered so before
+		return s.API.Answer(ctx, id, a)
+	}
 	if err == nil {
 		err = s.API.Answer(ctx, q.ID, a)
 	}

@@ -137,7 +137,7 @@ func asked(r wire.Request) (head string, lines []string) {
 		head = "a question"
 	case troupe.RequestPlan:
 		head = "shall this plan be carried out?"
-	case troupe.RequestPermission, troupe.RequestCost, troupe.RequestBackground:
+	case troupe.RequestPermission, troupe.RequestCost, troupe.RequestBackground, troupe.RequestTool:
 	}
 	if r.Calls > 1 {
 		head += fmt.Sprintf(" (%d calls)", r.Calls)

@@ -275,7 +275,7 @@ func (d *driver) requests(ctx context.Context) error {
 				return err
 			}
 		}
-		if d.input || d.denied[r.ID] {
+		if d.input || d.denied[r.ID] || r.Kind == troupe.RequestTool { // which another program answers
 			continue
 		}
 		d.denied[r.ID] = true

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -271,12 +272,30 @@ func (m *machine) next() []act {
 	return []act{{kind: actShow}}
 }
 
+// ofClients says once of each request that a program answers, and not a person, what waits for it, and returns the
+// others: those are asked, and none of them has to wait for a program.
+func (m *machine) ofClients(open []wire.Request) (acts []act, rest []wire.Request) {
+	for _, r := range open {
+		if r.Kind != troupe.RequestTool {
+			rest = append(rest, r)
+			continue
+		}
+		if !m.settled[r.ID] {
+			m.settled[r.ID] = true
+			acts = append(acts, say("%s waits for the program that began the session to carry out %s, for %s at the "+
+				"most. In its place: troupe answer %s --text RESULT, or deny.", console.Line(r.Path, 80),
+				console.Line(r.Action, 200), console.Duration(max(0, r.Until.Sub(m.now)).Milliseconds()), r.ID))
+		}
+	}
+	return acts, rest
+}
+
 // requests says which requests are open now, the oldest first.
 func (m *machine) requests(open []wire.Request) []act {
 	if m.settled == nil {
 		m.settled = make(map[string]bool)
 	}
-	var acts []act
+	acts, open := m.ofClients(open)
 	byID := make(map[string]wire.Request, len(open))
 	for _, r := range open {
 		byID[r.ID] = r

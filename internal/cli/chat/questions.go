@@ -91,7 +91,7 @@ func unanswered(r wire.Request) string {
 		return "the default holds from "
 	case troupe.RequestPlan:
 		return "not approved at "
-	case troupe.RequestPermission, troupe.RequestCost, troupe.RequestBackground:
+	case troupe.RequestPermission, troupe.RequestCost, troupe.RequestBackground, troupe.RequestTool:
 	}
 	return "denied at "
 }

@@ -104,7 +104,8 @@ troupe answer 9m20 --choice Store=2 --text "Name=billing"   # of several questio
 	cmd.Flags().BoolVar(&edits, "accept-edits", false, "Of a plan: allow it, and edits in the folder without asking")
 	cmd.Flags().StringArrayVar(&pick.choices, "choice", nil,
 		"Of a question: an option, by label or number; QUESTION=OPTION where there are several questions")
-	cmd.Flags().StringArrayVar(&pick.texts, "text", nil, "Of a question: an answer in your own words")
+	cmd.Flags().StringArrayVar(&pick.texts, "text", nil,
+		"Of a question: an answer in your own words; of a tool that a client carries out: what came of it")
 	cmd.Flags().StringVar(&ans.Note, "note", "", "Message for the agent")
 	jsonFlag(cmd, &asJSON)
 	return cmd
@@ -116,7 +117,9 @@ func answer(ctx context.Context, c *console.Console, a api.API, ref []string, an
 	if err != nil {
 		return err
 	}
-	if pick.any() {
+	if r.Kind == troupe.RequestTool && len(pick.choices) == 0 && len(pick.texts) > 0 {
+		ans.Result = &troupe.Carried{Text: strings.Join(pick.texts, "\n")}
+	} else if pick.any() {
 		if ans.Answers, err = pick.answers(r); err != nil {
 			return err
 		}

@@ -120,6 +120,10 @@ func writeRequest(c *console.Console, r wire.Request, now time.Time) {
 		part(c, "answer", howToChoose(r))
 		return
 	}
+	if r.Kind == troupe.RequestTool {
+		part(c, "answer", fmt.Sprintf("troupe answer %s --text RESULT, or deny --note WHY", r.ID))
+		return
+	}
 	if r.Kind == troupe.RequestPlan {
 		part(c, "answer", fmt.Sprintf("troupe answer %s allow [--accept-edits], or deny --note WHAT TO CHANGE", r.ID))
 		return
@@ -161,8 +165,12 @@ func untilText(r wire.Request, now time.Time) string {
 		case r.Kind == troupe.RequestQuestion:
 			what = "the default holds"
 		}
-		if r.Kind == troupe.RequestPlan {
+		switch r.Kind {
+		case troupe.RequestPlan:
 			what = "not approved"
+		case troupe.RequestTool:
+			what = "given up"
+		default:
 		}
 		return fmt.Sprintf(", %s in %s unless answered", what, console.Duration(left.Milliseconds()))
 	}
@@ -176,8 +184,12 @@ func askedFor(r wire.Request) string {
 	case n > 1:
 		return fmt.Sprintf("%d questions", n)
 	}
-	if r.Kind == troupe.RequestPlan {
+	switch r.Kind {
+	case troupe.RequestPlan:
 		return "to carry out its plan"
+	case troupe.RequestTool:
+		return "a client to carry out " + console.VisibleLine(r.Tool)
+	default:
 	}
 	return "for " + console.VisibleLine(r.Tool)
 }

@@ -131,8 +131,8 @@ func (w *world) reaching() map[string]func() asked {
 		},
 		"request": func() asked { return named("request", w.ids["request"]) },
 		"answer": func() asked {
-			_, r := w.asks()
-			return asked{in: map[string]string{"request": r}, body: map[string]any{"allow": false}}
+			return asked{in: map[string]string{"request": w.called()}, body: map[string]any{"allow": true,
+				"result": map[string]any{"text": "-3 degrees"}, "idempotency_key": "k"}}
 		},
 		"schedule":       func() asked { return named("schedule", "nightly") },
 		"set-schedule":   func() asked { return asked{body: w.schedule(w.fresh("s"))} },
@@ -156,7 +156,7 @@ func (w *world) reaching() map[string]func() asked {
 			return w.delivery("triage", "d1",
 				`{"action": "opened", "title": "It fails"}`)
 		},
-		"begin": func() asked { return at("prompt", "look") },
+		"begin": func() asked { return at("prompt", "look", "tools", []any{w.weather()}) },
 		"send":  func() asked { a := fresh("look"); a.body = map[string]any{"text": "more"}; return a },
 		"stop": func() asked {
 			r, _ := w.child()

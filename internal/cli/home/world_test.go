@@ -30,6 +30,7 @@ const worldPlay = `
 replies:
   - {contains: WRITE, turn: 1, calls: [{tool: Write, input: {file_path: written.txt, content: "work\n"}}]}
   - {contains: ASK, turn: 1, calls: [{tool: Write, input: {file_path: asked.txt, content: "work\n"}}]}
+  - {contains: WEATHER, turn: 1, calls: [{tool: weather, input: {city: Oslo}}]}
   - {contains: CHILD, agent: main, turn: 1, calls: [{tool: Agent, input: {description: look, prompt: SLOW, subagent_type: Explore}}]}
   - {contains: REMEMBER, agent: main, turn: 1, calls: [{tool: Agent, input: {description: look, prompt: KEEP, subagent_type: keeper}}]}
   - {contains: KEEP, turn: 1, calls: [{tool: Write, input: {file_path: .claude/agent-memory/keeper/MEMORY.md, content: "Tabs.\n"}}]}
@@ -377,6 +378,24 @@ func (w *world) asks() (session, request string) {
 		w.t.Fatalf("%d requests are open", len(open))
 	}
 	return session, open[0].ID
+}
+
+// weather is a tool that whoever begins with it carries out.
+func (w *world) weather() map[string]any {
+	return map[string]any{"name": "weather", "description": "Says how the weather is", "deadline_seconds": 3600}
+}
+
+// called begins a session that calls it, and says which request waits.
+func (w *world) called() (request string) {
+	w.t.Helper()
+	session := w.begins("WEATHER", map[string]any{"tools": []any{w.weather()}})
+	w.until(session, "request.opened")
+	var open []wire.Request
+	w.read(w.must("GET", "/v1/requests?root="+session, w.admin, nil), &open)
+	if len(open) != 1 || open[0].Kind != troupe.RequestTool {
+		w.t.Fatalf("open are %+v", open)
+	}
+	return open[0].ID
 }
 
 // child begins a session that waits for a sub-agent, which never ends by itself, and says which these are.

@@ -334,6 +334,8 @@ func (v *View) asks(a *agent, b troupe.RequestOpened) {
 		what, text = "asks: ", b.Questions[0].Text
 	case b.RequestBody.Kind == troupe.RequestPlan:
 		what = "waits for a word on its plan: "
+	case b.RequestBody.Kind == troupe.RequestTool:
+		what, text = "waits for a client to carry out: ", b.Action
 	}
 	v.line(a, "│", v.paint(33, what)+console.Line(text, v.room(160)))
 }

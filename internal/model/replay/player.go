@@ -424,6 +424,19 @@ func (p *Player) count() {
 // ErrNotRecorded is a tool call for which the recording has no result.
 var ErrNotRecorded = errors.New("the recording has no result for this call")
 
+// OtherTools are the tools that agents of the recorded run had and that are neither Troupe's nor of MCP servers: a
+// client carried them out.
+func (p *Player) OtherTools(known func(name string) bool) (out []string) {
+	for _, a := range p.agents {
+		for _, name := range a.agent.Tools {
+			if !known(name) && !strings.HasPrefix(name, "mcp__") && !slices.Contains(out, name) {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
 // ServerTools are the tools of MCP servers that agents of the recorded run had, and the types of agent that had them by
 // name alone.
 func (p *Player) ServerTools() (tools []string, byName map[string]bool) {

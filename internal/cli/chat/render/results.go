@@ -250,8 +250,11 @@ func answered(v *View, a *agent, b troupe.RequestAnswered) {
 		return
 	}
 	what := "allowed by "
-	if b.Effect != troupe.Allow {
+	switch {
+	case b.Effect != troupe.Allow:
 		what = v.paint(31, "denied") + " by "
+	case b.Result != nil:
+		what = "carried out by "
 	}
 	what += AnsweredBy(b)
 	about := b.Note
