@@ -66,7 +66,9 @@ func granted() allowance {
 		// 400 pull requests, and bounds of hostile remotes. 1,700 programs elsewhere that are told what happens.
 		// 800 agents that are stored. 200 what a fuzz of the api found, 400 what commands of one project saw of
 		// another, and 200 runs that go in a circle, and what a newcomer and a reader found.
-		productLines: 150_300,
+		// 600 rights by project. 700 names, archives and preconditions of changes. 550 tools that a client carries out.
+		// 100 what a torture of servers and workers found.
+		productLines: 152_000,
 		wideLines:    0,
 	}
 }

@@ -212,7 +212,7 @@ func (b bounded) Request(ctx context.Context, id string) (wire.Request, error) {
 	r, err := b.see.all.Request(ctx, id)
 	of := r.Root
 	if errors.Is(err, troupe.ErrAmbiguous) && b.see.inProject() { // those that it may mean may be other people's
-		return b.ownRequest(ctx, id)
+		return ownRequest(ctx, b, id)
 	}
 	if isGone(err) { // what became of it is told to those who may know of its session
 		session, _, _ := strings.Cut(id, ".")
@@ -232,7 +232,7 @@ func (b bounded) Request(ctx context.Context, id string) (wire.Request, error) {
 }
 
 // ownRequest is the one of the caller's projects that is meant by the beginning of several ids of the home.
-func (b bounded) ownRequest(ctx context.Context, id string) (wire.Request, error) {
+func ownRequest(ctx context.Context, b bounded, id string) (wire.Request, error) {
 	all, err := b.Requests(ctx, "")
 	if err != nil {
 		return wire.Request{}, err
