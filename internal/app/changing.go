@@ -48,7 +48,7 @@ func (a runs) Change(ctx context.Context, root troupe.SessionID, c wire.SessionC
 	if err := a.movePlan(ctx, s, b); err != nil {
 		return out, err
 	}
-	return sessions{a.bound}.Find(ctx, string(root), s.Cwd)
+	return sessions(a).Find(ctx, string(root), s.Cwd)
 }
 
 // checkChange refuses what cannot be, of any session.

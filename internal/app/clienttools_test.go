@@ -54,7 +54,7 @@ func TestClientTools(t *testing.T) {
 		{schema(`{"type": "object", "properties": {"a": {"type": "string"}}}`), nil, ""},
 		{one(func(c *wire.ClientTool) { c.DeadlineSeconds = 86_400 }), nil, ""},
 		{named(""), nil, "cannot have the name"}, {named("1a"), nil, "cannot have the name"},
-		{named("a.b"), nil, "cannot have the name"}, {named("wetter‮"), nil, "cannot have the name"},
+		{named("a.b"), nil, "cannot have the name"}, {named("wetter\u202e"), nil, "cannot have the name"},
 		{named(strings.Repeat("w", 65)), nil, "cannot have the name"}, {named("a\n"), nil, "cannot have the name"},
 		{named("Bash"), troupe.ErrExists, "the tool Bash of Troupe"}, {named("bash"), troupe.ErrExists, "of Troupe"},
 		{named("Task"), troupe.ErrExists, "of Troupe"}, {named("spawn_subagent"), troupe.ErrExists, "of Troupe"},

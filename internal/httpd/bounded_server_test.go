@@ -92,7 +92,8 @@ func (s mixedSchedules) RemoveSchedule(_ context.Context, name string) error {
 func (m *mixed) by(c troupe.Caller, needs troupe.Right, served ...string) bounded {
 	o := &operations{bind: func(c troupe.Caller) api.API { return knowing{m, c} }, in: served}
 	verb := map[troupe.Right]string{troupe.RightViewer: "hosted", troupe.RightOperator: "set-schedule"}[needs]
-	return o.bounds(c, verb).(bounded)
+	b, _ := o.bounds(c, verb).(bounded)
+	return b
 }
 
 // knowing is a mixed api that knows who asks.
