@@ -263,6 +263,9 @@ func (b bounded) Answer(ctx context.Context, id string, a wire.Answer) error {
 	r, err := b.Request(ctx, id)
 	if session, _, whole := strings.Cut(id, "."); whole && isGone(err) {
 		if s, outside := b.Find(ctx, session, ""); outside == nil && string(s.ID) == session {
+			if b, err = b.at(s.Cwd); err != nil {
+				return err
+			}
 			return b.API.Answer(ctx, id, a) // which may have been given before
 		}
 	}

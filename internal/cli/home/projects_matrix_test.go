@@ -1,6 +1,7 @@
 package home
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -240,8 +241,17 @@ func TestProjectOfOthers(t *testing.T) {
 		}
 		return b
 	}
-	if status, body := call(ann, "POST", "/v1/sessions", begin(nil)); status != http.StatusOK {
-		t.Errorf("in the project: %d %s", status, body)
+	status, body := call(ann, "POST", "/v1/sessions", begin(nil))
+	if status != http.StatusOK {
+		t.Fatalf("in the project: %d %s", status, body)
+	}
+	var begun wire.Begun
+	w.read([]byte(body), &begun)
+	for token, want := range map[string]int{ann: http.StatusNotFound, w.admin: http.StatusNotFound} {
+		path := fmt.Sprintf("/v1/requests/%s.9.9/answer", begun.Root)
+		if status, body := call(token, "POST", path, map[string]any{"allow": true}); status != want {
+			t.Errorf("a request that is not there is answered: %d %s", status, body)
+		}
 	}
 	for what, more := range map[string]map[string]any{
 		"bypass": {"mode": "bypassPermissions"}, "a file": {"model": "script:/etc/passwd"}, "agents": {"agents": "{}"},
