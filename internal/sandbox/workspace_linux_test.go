@@ -113,11 +113,12 @@ def flip():
                 try: os.unlink('n')
                 except OSError: pass
 th=threading.Thread(target=flip); th.start()
+times=0 # one may be the mounts' no to what the listener took for another file: of that nothing is seen
 while racing():
     for f in (lambda: open('l','a').write('evil'), lambda: os.chmod('l',0o777), lambda: os.truncate('l',0)):
         try: f()
         except FileNotFoundError: pass
-        except OSError: refused=True
+        except OSError: times+=1; refused=refused or times>=20
 stop=True`),
 	}
 }

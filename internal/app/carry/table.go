@@ -76,6 +76,7 @@ func carried() map[troupe.Kind]string {
 		troupe.KindWorkspaceChanged: `result` + place,
 		troupe.KindVerifyStarted:    `reply task` + task + ` refused`,
 		troupe.KindVerifyEnded:      `reply ` + outcome + ` mail`,
+		troupe.KindSessionChanged:   `title`, // the name is the one that it has by now
 
 		// These say what was allowed, asked, judged and set there, or what stood still.
 		troupe.KindAuthorityChanged: "", troupe.KindToolJudged: "", troupe.KindRequestOpened: "",
@@ -83,7 +84,6 @@ func carried() map[troupe.Kind]string {
 		troupe.KindAutoAsked:  "",
 		troupe.KindAutoJudged: "", troupe.KindHandoffAsked: "", troupe.KindHandoffJudged: "",
 		troupe.KindWorkspaceMerged: "", troupe.KindSlept: "", troupe.KindWoke: "", troupe.KindImported: "",
-		troupe.KindSessionChanged: "",
 	}
 }
 
