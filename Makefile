@@ -18,7 +18,7 @@ BENCHJSON     ?= bin/bench.json
 # The packages that a run with -short tests only in part, the longest first. They run whole without the
 # race detector, under which they would take five to ten times as long.
 WHOLE         := ./internal/e2e ./internal/workspace/worktree ./internal/sandbox ./internal/app ./internal/sim \
-	./internal/session ./internal/store/sqlite ./internal/hidden ./internal/front ./internal/model/openai ./internal/model/anthropic \
+	./internal/session ./internal/store/sqlite ./internal/hidden ./internal/cli/home ./internal/model/openai ./internal/model/anthropic \
 	./internal/tool/search ./internal/tool/web ./scripts/demoserver
 # Those of them in which the race detector may find something, and all others; the longest first here too.
 RACED          = $(filter-out %/e2e %/archtest,$(WHOLE)) $$($(GO) list ./... | grep -vE '/internal/(e2e|archtest)$$')
@@ -90,6 +90,7 @@ test-soak: build ## both runs of `make test`, N times (20) beside two busy loops
 test-long: build ## what takes longer: all attacks on every kernel, 5,000 agents in one reply, and many more kills and seeds
 	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe TROUPE_ALL_ATTACKS=1 TROUPE_ALL_AGENTS=1 $(GO) test -timeout 90m -parallel 4 ./internal/e2e ./internal/sandbox
 	TROUPE_ALL_WORKTREES=1 $(GO) test -timeout 90m ./internal/workspace/worktree
+	TROUPE_ALL_AGENTS=1 $(GO) test -timeout 90m ./internal/session -run 'TestClaims$$'
 	$(GO) test -timeout 90m ./internal/sim -seeds 200000
 	$(GO) test $(RACE) $(if $(RACE),$(UNRACED)) -timeout 90m ./internal/sim -run 'TestSeeds$$' -seeds 10000
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -194,9 +195,12 @@ func TestPain19MailOfMembers(t *testing.T) {
 func TestClaims(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		members, items := 100, 1000
-		if testing.Short() {
+		members, items := 100, 150
+		switch {
+		case testing.Short():
 			members, items = 20, 40
+		case os.Getenv("TROUPE_ALL_AGENTS") != "":
+			items = 1000
 		}
 		h := newHome(t)
 		first, claims := []string{"TeamCreate:t"}, []string(nil)

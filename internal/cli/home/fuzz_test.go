@@ -346,6 +346,9 @@ func (f *fuzzed) broke(o *operation, choices []byte) {
 // FuzzAPI: whatever is sent, field by field as the description has them, is answered in time, as that promises, and
 // never with what went wrong inside. Without -fuzz each field of each operation is broken once, always in the same way.
 func FuzzAPI(f *testing.F) {
+	if testing.Short() {
+		f.Skip("without -short it runs")
+	}
 	w := newFuzzed(f)
 	for i := range w.doc.operations {
 		f.Add(uint16(i), []byte(nil))
