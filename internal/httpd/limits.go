@@ -129,6 +129,9 @@ func (l *lookups) end(secret string, of *lookup, p *wire.Problem) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.of, sha256.Sum256([]byte(secret)))
-	of.problem = p
+	if p != nil {
+		own := *p // the caller's is filled in as it is written
+		of.problem = &own
+	}
 	close(of.done)
 }
