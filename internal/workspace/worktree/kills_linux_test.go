@@ -386,6 +386,7 @@ rm -f $pipe
 // caller's, and what was merged is in its folder. TROUPE_ALL_WORKTREES=1 has 200 kills, TROUPE_KILLS_SEED repeats a run
 // as far as moments can be repeated.
 func TestReallyKilled(t *testing.T) {
+	whole(t)
 	t.Parallel()
 	kills := 50
 	if os.Getenv(allWorktrees) != "" {
