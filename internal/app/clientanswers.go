@@ -20,7 +20,7 @@ func (a requests) carried(q troupe.Request, ans wire.Answer, effect troupe.Effec
 	wrong := func(problem, hint string) (*troupe.Carried, troupe.Effect, error) {
 		return nil, effect, &troupe.UserError{Problem: problem, Hint: hint, Code: troupe.ExitUsage}
 	}
-	const how = `{"result": {"text": "…"}} says what came of it, {"allow": false, "note": "…"} that nothing did`
+	const how = `{"allow": true, "result": {"text": "…"}} says what came of it, {"allow": false, "note": "…"} that nothing did`
 	switch asks := q.Kind == troupe.RequestTool; {
 	case !asks && ans.Result == nil, asks && ans.Result == nil && !ans.Allow:
 		return nil, effect, nil

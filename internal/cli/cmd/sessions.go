@@ -36,6 +36,11 @@ func newSessions(c *console.Console) *cobra.Command {
 			if len(list) == 0 && l != (wire.Listing{Limit: l.Limit}) {
 				return c.Say("No session is like that.")
 			}
+			if len(list) == 0 {
+				if old, err := a.List(ctx, wire.Listing{Archived: true, Limit: 1}); err == nil && len(old) > 0 {
+					return c.Say("All sessions are archived: troupe sessions --archived")
+				}
+			}
 			return writeSessions(c, list)
 		}),
 	}
